@@ -1,0 +1,26 @@
+import type { BackfillVerbs } from './verbs/backfill-verbs.js';
+import type { DagVerbs } from './verbs/dag-verbs.js';
+import type { FleetVerbs } from './verbs/fleet-verbs.js';
+import type { LogVerbs } from './verbs/log-verbs.js';
+import type { RunVerbs } from './verbs/run-verbs.js';
+import type { TaskVerbs } from './verbs/task-verbs.js';
+
+/**
+ * Everything that Flowline asks of its database, as verbs of the domain. No query text and no type of the driver
+ * crosses this seam. Every verb throws StoreError when the database fails (`retryable` tells which), and each is safe
+ * to repeat: see the verb for what a repetition answers.
+ */
+export interface Store extends DagVerbs, RunVerbs, TaskVerbs, BackfillVerbs, FleetVerbs, LogVerbs {
+  /** The database's clock, by a round trip. */
+  readServerTime(): Promise<Date>;
+  /** Last server time + monotonic time since: for display and for narrowing, never for deciding. */
+  estimateServerTime(): Date;
+  /** This process's clock minus the database's, at the last reading, in ms. */
+  readonly clockOffsetMs: number;
+  /** Calls back when another process made work ready, where the deployment can tell (change streams). A hint only. */
+  watchReady(listener: () => void): Promise<{ readonly supported: boolean; stop(): Promise<void> }>;
+  /** Creates collections and indexes; idempotent, safe from many processes at once. Refuses a sharded or too old deployment. */
+  prepare(): Promise<void>;
+  /** Closes connections. Idempotent. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,53 @@
+import type { Backfill } from '../../model/run.js';
+import type { BackfillState } from '../../model/states.js';
+
+export interface BackfillRequest {
+  readonly dagId: string;
+  /** Included. */
+  readonly from: Date;
+  /** Excluded. Absent, or later than the cursor: the cursor; later dates belong to the scheduler. */
+  readonly to?: Date;
+  readonly maxActive?: number;
+  readonly order?: 'oldest' | 'newest';
+  readonly reprocess?: 'none' | 'failed' | 'all';
+  readonly params?: unknown;
+  readonly reason?: string;
+}
+
+export interface PlannedDate {
+  readonly logicalDate: Date;
+  readonly action: 'create' | 'rerun' | 'skip';
+  /** Generation of the run to create; for `skip` that of the run that is there. */
+  readonly generation: number;
+  /** Why, in words, for `skip` and `rerun`. */
+  readonly because: string | null;
+}
+
+export interface BackfillPlan {
+  readonly dagId: string;
+  readonly version: string;
+  readonly from: Date;
+  readonly to: Date;
+  readonly dates: readonly PlannedDate[];
+  /** Set when `to` was cut back to the cursor. */
+  readonly note: string | null;
+}
+
+export interface BackfillVerbs {
+  /** Computes what would happen, for `--dry-run` and confirmation. Writes nothing. Throws NotFoundError, UsageError (no schedule). */
+  planBackfill(request: BackfillRequest): Promise<BackfillPlan>;
+  /** Stores the plan as a backfill. With no date to run it is stored closed. */
+  createBackfill(request: BackfillRequest): Promise<Backfill>;
+  /** Creates and admits the next runs of every running backfill up to its maxActive; closes those that are done. Repeatable. */
+  feedBackfills(): Promise<number>;
+  getBackfill(id: string): Promise<Backfill | null>;
+  listBackfills(filter?: {
+    readonly dagId?: string;
+    readonly state?: readonly BackfillState[];
+    readonly limit?: number;
+  }): Promise<Backfill[]>;
+  pauseBackfill(id: string): Promise<Backfill>;
+  resumeBackfill(id: string): Promise<Backfill>;
+  /** Stops creating runs; with `running` also cancels those that are open. */
+  cancelBackfill(id: string, options?: { readonly running?: boolean }): Promise<Backfill>;
+}

@@ -1,0 +1,23 @@
+import type { RunnerRecord } from '../../model/run.js';
+
+export interface Leadership {
+  readonly holder: string;
+  /** Grows with each change of holder. */
+  readonly epoch: number;
+  readonly expiresAt: Date;
+}
+
+export interface FleetVerbs {
+  registerRunner(runner: Omit<RunnerRecord, 'startedAt' | 'heartbeatAt' | 'state'>): Promise<void>;
+  /** Also revives the record if it was pruned while the database was away. */
+  heartbeatRunner(runnerId: string, state: RunnerRecord['state']): Promise<void>;
+  removeRunner(runnerId: string): Promise<void>;
+  listRunners(): Promise<RunnerRecord[]>;
+
+  /** Wins the lease if it is free or expired by the database's clock (the holder's stored expiry counts). Null otherwise. */
+  acquireLeadership(runnerId: string, leaseMs: number): Promise<Leadership | null>;
+  /** Only with holder and epoch; null when it was lost. */
+  renewLeadership(runnerId: string, epoch: number, leaseMs: number): Promise<Leadership | null>;
+  releaseLeadership(runnerId: string, epoch: number): Promise<void>;
+  getLeadership(): Promise<Leadership | null>;
+}

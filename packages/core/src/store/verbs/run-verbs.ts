@@ -1,0 +1,75 @@
+import type { DataInterval, Run, RunView } from '../../model/run.js';
+import type { Cause, RunState } from '../../model/states.js';
+
+export interface CreateRunParams {
+  readonly dagId: string;
+  /** Absent: the DAG's current version. */
+  readonly version?: string;
+  /** From dateSlot, keySlot or uniqueSlot. Absent: a unique one. */
+  readonly slot?: string;
+  readonly cause: Cause;
+  readonly logicalDate?: Date;
+  readonly dataInterval?: DataInterval;
+  readonly generation?: number;
+  readonly coalesced?: number;
+  readonly backfillId?: string;
+  readonly params?: unknown;
+  /** The run takes no place before this instant of the database's clock. */
+  readonly notBefore?: Date;
+  /** Instead of `notBefore`: this long after the database's now. */
+  readonly delayMs?: number;
+  readonly reason?: string;
+}
+
+export interface CreateRunResult {
+  readonly runId: string;
+  /** False: the slot was taken; `runId` is the run that has it (its documents may be pruned already). */
+  readonly created: boolean;
+}
+
+export interface RunFilter {
+  readonly dagId?: string;
+  readonly state?: readonly RunState[];
+  readonly cause?: readonly Cause[];
+  readonly backfillId?: string;
+  readonly logicalFrom?: Date;
+  readonly logicalTo?: Date;
+  readonly limit?: number;
+  /** Runs older than this id (they sort by time), for paging. */
+  readonly before?: string;
+}
+
+export interface RunVerbs {
+  /** Inserts run and tasks and marks the run materialised; repeatable after a death between any two writes. */
+  createRun(params: CreateRunParams): Promise<CreateRunResult>;
+  /** Completes runs whose creator died, older than `olderThanMs`. Returns how many. */
+  finishHalfMadeRuns(olderThanMs: number): Promise<number>;
+  /**
+   * Gives places to queued runs of one DAG as its overlap rules allow and makes their root tasks ready. Every cause
+   * goes through here. Returns the ids of the runs admitted by this call. Refused fires go to `fires`.
+   */
+  admitRuns(dagId: string): Promise<string[]>;
+  /** DAGs that have a materialised queued run whose `notBefore` has passed. */
+  findDagsWithQueuedRuns(limit: number): Promise<string[]>;
+  /** Checks every id in every `activeRunIds` (DAGs and backfills): closed or gone, pulled; still queued, admission completed. */
+  repairPlaces(): Promise<number>;
+
+  getRun(runId: string): Promise<Run | null>;
+  /** With its tasks in topological order and all attempts. */
+  viewRun(runId: string): Promise<RunView | null>;
+  /** Newest first. */
+  listRuns(filter: RunFilter): Promise<Run[]>;
+  countRuns(dagId: string): Promise<Partial<Record<RunState, number>>>;
+
+  /**
+   * Requests cancellation (design 8) and carries it out as far as it can: waiting tasks are cancelled, running ones
+   * flagged. Idempotent. Returns the state seen after.
+   * Throws NotFoundError; a closed run is `closed: true` and nothing is written.
+   */
+  cancelRun(
+    runId: string,
+    reason?: string,
+  ): Promise<{ readonly state: RunState; readonly closed: boolean }>;
+  /** Goes on with every requested cancellation that still has open tasks. */
+  continueCancels(): Promise<number>;
+}
