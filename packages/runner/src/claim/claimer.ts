@@ -1,0 +1,95 @@
+/**
+ * Looking for work. One turn promotes delayed tasks that are due, claims no more than the free slots, and starts what
+ * it got. Between turns it waits from `pollMs.busy` to `pollMs.idle`, longer while nothing is found; it is woken by
+ * what this process makes ready, by a slot that becomes free, and by change streams where there are any. Polling is
+ * the truth, the rest are hints.
+ *
+ * When the process dies after a claim was applied, the lease lapses and the attempt is counted as lost.
+ */
+
+import type { ExecutionEnvironment } from '../execution/execute-attempt.js';
+import type { Executor } from '../execution/executor.js';
+import { Loop } from '../loop.js';
+
+export class Claimer {
+  readonly #env: ExecutionEnvironment;
+  readonly #executor: Executor;
+  readonly #serveKeys: readonly string[];
+  readonly #loop: Loop;
+  #emptyTurns = 0;
+  #promoteAt = 0;
+
+  constructor(env: ExecutionEnvironment, executor: Executor) {
+    this.#env = env;
+    this.#executor = executor;
+    this.#serveKeys = [...env.jobs.keys()];
+    const { clock, random, log } = env.settings;
+    this.#loop = new Loop({
+      name: 'claim',
+      clock,
+      random,
+      turn: () => this.#turn(),
+      onError: (error, failures, retryInMs) => {
+        log('warn', 'looking for work failed', { error, failures, retryInMs });
+        env.events.emit('failed', 'claim', error);
+      },
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** Work may be ready: look now, also for delayed tasks. */
+  wake(): void {
+    this.#emptyTurns = 0;
+    this.#loop.wake();
+  }
+
+  /** A delayed task becomes due in `ms`; look then. */
+  wakeIn(ms: number): void {
+    this.#env.settings.clock.after(ms, () => {
+      this.#promoteAt = 0;
+      this.wake();
+    });
+  }
+
+  /** No further claim is sent; one that is under way is started as usual. */
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  async #turn(): Promise<number> {
+    const { store, settings, runnerId, events, definitions } = this.#env;
+    const { clock, pollMs } = settings;
+    if (this.#serveKeys.length === 0) return pollMs.idle;
+    if (clock.monotonicMs() >= this.#promoteAt) {
+      await store.promoteDelayed();
+      this.#promoteAt = clock.monotonicMs() + pollMs.busy;
+    }
+    const limit = this.#executor.freeSlots;
+    if (limit === 0) return pollMs.idle;
+    const sentAt = clock.monotonicMs();
+    const claims = await store.claimTasks({
+      runnerId,
+      serveKeys: this.#serveKeys,
+      leaseMs: settings.leaseMs,
+      limit,
+    });
+    for (const claim of claims) {
+      // The bound on renewals needs the timeout; the definition is cached after the first task of a version.
+      const timeoutMs = await definitions
+        .job(claim.dagId, claim.version, claim.jobId)
+        .then(({ job }) => job.timeoutMs)
+        .catch(() => settings.leaseMs);
+      this.#executor.start(claim, timeoutMs, sentAt);
+    }
+    if (claims.length > 0) {
+      this.#emptyTurns = 0;
+      return this.#executor.freeSlots > 0 ? 0 : pollMs.idle;
+    }
+    this.#emptyTurns += 1;
+    if (this.#executor.activeCount === 0) events.emit('idle');
+    return Math.min(pollMs.idle, pollMs.busy * 2 ** Math.min(this.#emptyTurns - 1, 6));
+  }
+}

@@ -1,0 +1,27 @@
+import { EventEmitter } from 'node:events';
+
+/** What happens inside a runner, as named signals: tests wait for these instead of sleeping. */
+export interface RunnerEvents {
+  /** Registered and looking for work. */
+  started: [];
+  'leader-won': [epoch: number];
+  'leader-lost': [reason: string];
+  /** One tick of the leader's duties is over. */
+  ticked: [];
+  claimed: [taskId: string, attempt: number];
+  finished: [taskId: string, outcome: string];
+  /** The lease of a task that we run is gone. */
+  lost: [taskId: string];
+  /** A task is past its timeout and does not yield. */
+  stuck: [taskId: string];
+  rescued: [taskId: string];
+  /** A look for work found nothing. */
+  idle: [];
+  draining: [];
+  stopped: [];
+  /** A turn of a loop failed; the loop goes on. */
+  failed: [loop: string, error: unknown];
+}
+
+/** A typed emitter. */
+export class RunnerEmitter extends EventEmitter<RunnerEvents> {}

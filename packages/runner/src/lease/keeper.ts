@@ -1,0 +1,171 @@
+/**
+ * Keeping leases: the part that runs in the executor's thread.
+ *
+ * Authority: the database decides when a lease has ended. This side judges earlier and more strictly: it trusts a
+ * lease until `leaseMs` after the moment *before* the last successful renewal was sent, by the monotonic clock, minus
+ * a margin; past that it says `lost` and the task is aborted. Renewals are sent by a thread of their own
+ * (keeper-worker.ts), so that a busy event loop here does not lose what we hold.
+ *
+ * If this process dies, the thread dies with it and the leases lapse. If the thread dies, it is started again with
+ * everything that is held; what it could not renew in time is lost in the ordinary way. If the database is away, the
+ * thread keeps trying; leases that it cannot confirm in time are given up here, and their results are refused or
+ * accepted by the fence when the database is back.
+ */
+import { Worker } from 'node:worker_threads';
+import type { ConnectOptions, RunnerRecord } from '@flowline/core/internal';
+import type { Clock } from '../clock.js';
+import type { RunnerLog } from '../options.js';
+import type { FromKeeper, ToKeeper } from './keeper-messages.js';
+
+export interface KeeperListener {
+  /** The lease is not ours any more, or we cannot be sure that it is. */
+  lost(taskId: string, reason: string): void;
+  cancelRequested(taskId: string): void;
+}
+
+export interface KeeperOptions {
+  readonly runnerId: string;
+  readonly connection: ConnectOptions;
+  readonly leaseMs: number;
+  readonly renewEveryMs: number;
+  readonly clock: Clock;
+  readonly log: RunnerLog;
+  readonly listener: KeeperListener;
+}
+
+interface Held {
+  readonly token: number;
+  /** Monotonic: no renewal is sent after this, because the handler is stuck. */
+  readonly renewUntil: number;
+  /** Monotonic: we are sure of the lease until here. */
+  trustedUntil: number;
+}
+
+export class LeaseKeeper {
+  readonly #options: KeeperOptions;
+  readonly #held = new Map<string, Held>();
+  #worker: Worker | undefined;
+  #state: RunnerRecord['state'] = 'running';
+  #stopped = false;
+  #cancelCheck: (() => void) | undefined;
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+  }
+
+  /** Starts the thread and the check of what we can be sure of. */
+  start(): void {
+    this.#startThread();
+    this.#check();
+  }
+
+  /**
+   * Keeps a lease from now on. `sentAt` is the monotonic time before the claim was sent; `renewUntil` bounds how long
+   * it is kept whatever the handler does.
+   */
+  hold(taskId: string, token: number, sentAt: number, renewUntil: number): void {
+    const trustedUntil = sentAt + this.#options.leaseMs - this.#marginMs;
+    this.#held.set(taskId, { token, renewUntil, trustedUntil });
+    this.#post({ type: 'hold', taskId, token, renewUntil });
+  }
+
+  /** Stops keeping a lease: finished, handed back or given up. */
+  drop(taskId: string): void {
+    if (this.#held.delete(taskId)) this.#post({ type: 'drop', taskId });
+  }
+
+  /** True while nobody else can have been given the task. */
+  isSureOf(taskId: string): boolean {
+    const held = this.#held.get(taskId);
+    return held !== undefined && this.#options.clock.monotonicMs() < held.trustedUntil;
+  }
+
+  /** What the heartbeat says of this runner from now on. */
+  setState(state: RunnerRecord['state']): void {
+    this.#state = state;
+    this.#post({ type: 'state', state });
+  }
+
+  /** Ends the thread; leases still held lapse by themselves. Idempotent. */
+  async stop(): Promise<void> {
+    if (this.#stopped) return;
+    this.#stopped = true;
+    this.#cancelCheck?.();
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+    this.#post({ type: 'stop' });
+    const giveUp = this.#options.clock.after(2_000, () => void worker.terminate());
+    await ended;
+    giveUp();
+  }
+
+  /** A clock that runs at a slightly other rate, and a thread that was not scheduled for a moment. */
+  get #marginMs(): number {
+    return Math.max(200, this.#options.leaseMs * 0.1);
+  }
+
+  #startThread(): void {
+    const { runnerId, connection, leaseMs, renewEveryMs, log } = this.#options;
+    const held = [...this.#held].map(([taskId, { token, renewUntil }]) => ({
+      taskId,
+      token,
+      renewUntil,
+    }));
+    const worker = new Worker(new URL('./keeper-worker.js', import.meta.url), {
+      workerData: { runnerId, connection, leaseMs, renewEveryMs, held, state: this.#state },
+    });
+    this.#worker = worker;
+    worker.on('message', (message: FromKeeper) => this.#receive(message));
+    worker.on('error', (error) =>
+      log('error', 'the lease keeping thread failed; starting it again', { error }),
+    );
+    worker.once('exit', () => {
+      if (this.#stopped) return;
+      this.#options.clock.after(500, () => {
+        if (!this.#stopped) this.#startThread();
+      });
+    });
+  }
+
+  #post(message: ToKeeper): void {
+    this.#worker?.postMessage(message);
+  }
+
+  #receive(message: FromKeeper): void {
+    if (message.type === 'failed') {
+      this.#options.log('warn', `leases could not be renewed: ${message.message}`, {
+        retryable: true,
+      });
+      return;
+    }
+    const trustedUntil = message.sentAt + this.#options.leaseMs - this.#marginMs;
+    for (const { taskId, token } of message.renewed) {
+      const held = this.#held.get(taskId);
+      if (held?.token === token) held.trustedUntil = Math.max(held.trustedUntil, trustedUntil);
+    }
+    for (const { taskId, token } of message.lost) {
+      // A message about an earlier attempt of the same task must not end the present one.
+      if (this.#held.get(taskId)?.token === token)
+        this.#lose(taskId, 'another holder has it, or it is closed');
+    }
+    for (const { taskId, token } of message.cancelRequested) {
+      if (this.#held.get(taskId)?.token === token) this.#options.listener.cancelRequested(taskId);
+    }
+  }
+
+  #check(): void {
+    const now = this.#options.clock.monotonicMs();
+    for (const [taskId, held] of this.#held) {
+      if (now >= held.trustedUntil) this.#lose(taskId, 'the lease could not be confirmed in time');
+    }
+    this.#cancelCheck = this.#options.clock.after(this.#options.renewEveryMs / 4, () =>
+      this.#check(),
+    );
+  }
+
+  #lose(taskId: string, reason: string): void {
+    this.drop(taskId);
+    this.#options.listener.lost(taskId, reason);
+  }
+}

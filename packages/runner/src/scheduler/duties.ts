@@ -1,0 +1,105 @@
+/** What the leader does, in the order in which it does it. Every duty is repeatable and guarded by itself. */
+import type { Store } from '@flowline/core/internal';
+import type { RunnerEmitter } from '../events.js';
+import type { RunnerSettings } from '../options.js';
+
+export interface DutyEnvironment {
+  readonly store: Store;
+  readonly settings: RunnerSettings;
+  readonly events: RunnerEmitter;
+  /** Asked before each further step of a duty: a deposed leader stops in the middle. */
+  readonly isLeading: () => boolean;
+  /** Work was made ready. */
+  readonly onReady: () => void;
+}
+
+export interface Duty {
+  readonly name: string;
+  /** At most this often; 0 means at every tick. */
+  readonly everyMs: number;
+  /** Returns true when there is more to do at once. */
+  run(env: DutyEnvironment): Promise<boolean>;
+}
+
+const dagsPerTick = 200;
+const atOnce = 8;
+
+export const duties: readonly Duty[] = [
+  // Due fires come first: their lateness is what people see.
+  { name: 'settle due schedules', everyMs: 0, run: settleDueSchedules },
+  { name: 'admit queued runs', everyMs: 500, run: admitQueuedRuns },
+  {
+    name: 'pay propagation',
+    everyMs: 1_000,
+    run: (env) => woken(env, env.store.payPropagation(2_000)),
+  },
+  { name: 'rescue expired leases', everyMs: 1_000, run: rescueExpiredLeases },
+  {
+    name: 'finish half-made runs',
+    everyMs: 2_000,
+    run: (env) => woken(env, env.store.finishHalfMadeRuns(5_000)),
+  },
+  { name: 'repair places', everyMs: 1_000, run: (env) => woken(env, env.store.repairPlaces()) },
+  {
+    name: 'continue cancellations',
+    everyMs: 1_000,
+    run: (env) => woken(env, env.store.continueCancels()),
+  },
+  { name: 'feed backfills', everyMs: 500, run: (env) => woken(env, env.store.feedBackfills()) },
+];
+
+async function settleDueSchedules(env: DutyEnvironment): Promise<boolean> {
+  const due = await env.store.findDueDags(dagsPerTick);
+  let more = due.length === dagsPerTick;
+  await eachOf(due, async (dagId) => {
+    if (!env.isLeading()) return;
+    const settled = await env.store.settleSchedule(dagId);
+    if (settled.more) more = true;
+    if (settled.created > 0) await admit(env, dagId);
+  });
+  return more;
+}
+
+async function admitQueuedRuns(env: DutyEnvironment): Promise<boolean> {
+  const dagIds = await env.store.findDagsWithQueuedRuns(dagsPerTick);
+  await eachOf(dagIds, async (dagId) => {
+    if (env.isLeading()) await admit(env, dagId);
+  });
+  return false;
+}
+
+async function admit(env: DutyEnvironment, dagId: string): Promise<void> {
+  const admitted = await env.store.admitRuns(dagId);
+  if (admitted.length > 0) env.onReady();
+}
+
+async function rescueExpiredLeases(env: DutyEnvironment): Promise<boolean> {
+  const rescued = await env.store.rescueExpired(env.settings.leaseMs);
+  for (const task of rescued) {
+    env.settings.log(
+      'warn',
+      `${task.taskId}: its runner ${task.runnerId} let the lease lapse; now ${task.state}`,
+    );
+    env.events.emit('rescued', task.taskId);
+  }
+  if (rescued.length > 0) env.onReady();
+  return false;
+}
+
+async function woken(env: DutyEnvironment, changes: Promise<number>): Promise<boolean> {
+  if ((await changes) > 0) env.onReady();
+  return false;
+}
+
+/** Works on a few at a time; one that fails does not keep the others from their turn, and is thrown afterwards. */
+async function eachOf(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
+  const errors: unknown[] = [];
+  const queue = [...ids];
+  const worker = async () => {
+    for (let id = queue.shift(); id !== undefined; id = queue.shift()) {
+      await work(id).catch((error: unknown) => errors.push(error));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, ids.length) }, worker));
+  if (errors.length > 0) throw errors[0];
+}

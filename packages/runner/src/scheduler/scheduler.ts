@@ -1,0 +1,120 @@
+/**
+ * The loop of a runner that may lead: keep leadership, then the duties. A duty that fails is reported and does not
+ * keep the later ones from running.
+ */
+import type { Store } from '@flowline/core/internal';
+import type { RunnerEmitter } from '../events.js';
+import { Loop } from '../loop.js';
+import type { RunnerSettings } from '../options.js';
+import { type DutyEnvironment, duties } from './duties.js';
+import { LeadershipHolder } from './leadership.js';
+
+const longestTickMs = 500;
+
+export interface SchedulerOptions {
+  readonly store: Store;
+  readonly runnerId: string;
+  readonly settings: RunnerSettings;
+  readonly events: RunnerEmitter;
+  readonly onReady: () => void;
+}
+
+export class Scheduler {
+  readonly #options: SchedulerOptions;
+  readonly #leadership: LeadershipHolder;
+  readonly #loop: Loop;
+  readonly #lastRun = new Map<string, number>();
+
+  constructor(options: SchedulerOptions) {
+    this.#options = options;
+    const { store, runnerId, settings, events } = options;
+    this.#leadership = new LeadershipHolder({
+      store,
+      runnerId,
+      leaseMs: settings.leadershipMs,
+      clock: settings.clock,
+      onWon: (epoch) => {
+        settings.log('info', 'this runner leads now', { epoch });
+        events.emit('leader-won', epoch);
+      },
+      onLost: (reason) => {
+        settings.log(reason === 'released' ? 'info' : 'warn', `leadership ended: ${reason}`);
+        events.emit('leader-lost', reason);
+      },
+    });
+    this.#loop = new Loop({
+      name: 'schedule',
+      clock: settings.clock,
+      random: settings.random,
+      turn: () => this.#turn(),
+      onError: (error, failures, retryInMs) => {
+        settings.log('warn', 'a tick of the scheduler failed', { error, failures, retryInMs });
+        events.emit('failed', 'schedule', error);
+      },
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** Something may be due earlier than was known. */
+  wake(): void {
+    this.#loop.wake();
+  }
+
+  get isLeading(): boolean {
+    return this.#leadership.isLeading();
+  }
+
+  /** Ends the loop and gives leadership back. */
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+    await this.#leadership.release();
+  }
+
+  async #turn(): Promise<number> {
+    const { settings, events } = this.#options;
+    if (!(await this.#leadership.keep())) return settings.leadershipMs / 4;
+    const more = await this.#runDuties();
+    events.emit('ticked');
+    return more ? 0 : this.#untilNextFire();
+  }
+
+  async #runDuties(): Promise<boolean> {
+    const { store, settings, events, onReady } = this.#options;
+    const env: DutyEnvironment = {
+      store,
+      settings,
+      events,
+      onReady,
+      isLeading: () => this.#leadership.isLeading(),
+    };
+    let more = false;
+    let firstError: unknown;
+    for (const duty of duties) {
+      const now = settings.clock.monotonicMs();
+      if (now - (this.#lastRun.get(duty.name) ?? Number.NEGATIVE_INFINITY) < duty.everyMs) continue;
+      if (!(await this.#leadership.keep())) break;
+      this.#lastRun.set(duty.name, now);
+      try {
+        if (await duty.run(env)) more = true;
+      } catch (error) {
+        firstError ??= error;
+        settings.log('warn', `the leader could not ${duty.name}`, { error });
+      }
+    }
+    if (firstError !== undefined) throw firstError;
+    return more;
+  }
+
+  /** So that a fire is acted on when it is due and not at the next tick. */
+  async #untilNextFire(): Promise<number> {
+    const { store } = this.#options;
+    const next = await store.earliestFireAt();
+    if (next === null) return longestTickMs;
+    const untilMs = next.getTime() - store.estimateServerTime().getTime();
+    // The database decides that it is due; being a moment early only means looking again.
+    return Math.min(longestTickMs, Math.max(untilMs + 1, 1));
+  }
+}
