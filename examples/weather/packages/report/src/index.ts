@@ -1,0 +1,1 @@
+export { Aggregate, Convert, Report } from './report.job.js';
