@@ -1,0 +1,408 @@
+/**
+ * Every collection and every index of Flowline, in one place.
+ *
+ * Rules that the shapes follow:
+ * - Names chosen by users (job ids, keys of results) are values, never field names, so that no name is ever a path.
+ * - What one query asks for is one index. Indexes on states that few documents are in are partial, so that a long history
+ *   costs a claim nothing.
+ * - Instants are written by the database (`$$NOW`) wherever they decide something.
+ */
+import type { Binary, Collection, Db, IndexDescription } from 'mongodb';
+import type {
+  AttemptOutcome,
+  BackfillState,
+  Cause,
+  FireReason,
+  RunState,
+  TaskState,
+} from '../model/states.js';
+
+/** `dags`: a deployed DAG. `_id` is the DAG id. */
+export interface DagDocument {
+  _id: string;
+  project: string;
+  /** The current version. */
+  version: string;
+  state: 'active' | 'retired';
+  /** The cursor: the next fire that nobody has decided on. Null without a schedule or when it has ended. */
+  nextFireAt: Date | null;
+  /** When that fire is due (its logical date + jitter): what the leader's query reads. */
+  nextDueAt: Date | null;
+  /** Grows with each change of schedule, policy or pause; names the cursor in every compare-and-set. */
+  scheduleRev: number;
+  /** A stored decision that has not been carried out; its shape belongs to store/schedule. Null at rest. */
+  pending: unknown;
+  /** Since when the DAG is paused. */
+  pausedAt: Date | null;
+  /** Paused spans, in the database's time; the last is open (`to: null`) while the DAG is paused. */
+  pausedSpans: PausedSpan[];
+  broken: string | null;
+  /** Runs that hold a place. Changed by admission and release only. */
+  activeRunIds: string[];
+  deployedAt: Date;
+  retiredAt: Date | null;
+}
+
+export interface PausedSpan {
+  from: Date;
+  to: Date | null;
+  /** What resume asked for, when it overrides the DAG's policy. */
+  onResume: 'skip' | 'latest' | 'all' | null;
+}
+
+/** `dagVersions`: an immutable compiled definition. `_id` is DAG id / version. */
+export interface DagVersionDocument {
+  _id: string;
+  dagId: string;
+  version: string;
+  /** The compiled JSON, deflated: see version-cache.ts. */
+  definition: Binary;
+  createdAt: Date;
+}
+
+/** `runs`: one run. `_id` is a ULID in lower case, made from the database's time. */
+export interface RunDocument {
+  _id: string;
+  dagId: string;
+  version: string;
+  slot: string;
+  state: RunState;
+  cause: Cause;
+  logicalDate: Date | null;
+  dataInterval: { from: Date; to: Date } | null;
+  generation: number;
+  coalesced: number;
+  backfillId: string | null;
+  params: Binary | null;
+  priority: number;
+  notBefore: Date | null;
+  /** From when on the run may take a place: `notBefore`, else its creation. Queued runs are admitted in this order. */
+  dueAt: Date;
+  /** False until all tasks are there. Only materialised runs are admitted. */
+  materialized: boolean;
+  /** False until the roots are ready: an admission that died is completed. */
+  started: boolean;
+  /** An overlap rule refused the run: it is being turned into a line of `fires`. */
+  refused: 'overlap' | null;
+  createdAt: Date;
+  startedAt: Date | null;
+  endedAt: Date | null;
+  cancelRequestedAt: Date | null;
+  /** True from the request until the run is closed. */
+  cancelling: boolean;
+  reason: string | null;
+  openEpoch: number;
+  expireAt: Date | null;
+}
+
+export interface StoredErrorDocument {
+  name: string;
+  message: string;
+  code?: string;
+  stack?: string;
+}
+
+export interface AttemptDocument {
+  n: number;
+  token: number;
+  runner: string;
+  startedAt: Date;
+  endedAt: Date | null;
+  outcome: AttemptOutcome | null;
+  error: StoredErrorDocument | null;
+}
+
+export interface LeaseDocument {
+  runner: string;
+  token: number;
+  /** Task id # token: names one grant, so that a renewal of many leases is one exact filter. */
+  grant: string;
+  expiresAt: Date;
+}
+
+/** `tasks`: one task. `_id` is run id / job id. */
+export interface TaskDocument {
+  _id: string;
+  runId: string;
+  dagId: string;
+  version: string;
+  jobId: string;
+  /** Place in the topological order of the version. */
+  order: number;
+  state: TaskState;
+  serveKey: string;
+  /** Queue and DAG: see claim-tasks.ts. */
+  pool: string;
+  /** The job's priority plus the run's. Higher first. */
+  priority: number;
+  /** What a claimed task carries of its run, so that the claim's reply is enough. */
+  cause: Cause;
+  logicalDate: Date | null;
+  dataInterval: { from: Date; to: Date } | null;
+  /** Depends on nothing: made ready by admission. */
+  root: boolean;
+  /** Upstream jobs that have not reported yet, with the generation they will report under; null above the limit of fan-in.ts. */
+  pending: { job: string; generation: number }[] | null;
+  /** Joins above that limit which wait for this task: what "any open upstream?" asks for. Absent elsewhere. */
+  feeds?: string[];
+  /** What the upstream tasks that reported have said. */
+  upstream: { failed: boolean; skipped: boolean; cancelled: boolean };
+  readyAt: Date | null;
+  delayedUntil: Date | null;
+  lease: LeaseDocument | null;
+  /** The last fencing token given out for this task. Never goes back. */
+  token: number;
+  attempts: AttemptDocument[];
+  failures: number;
+  losses: number;
+  onLost: 'retry' | 'fail';
+  maxLost: number;
+  allowFailure: boolean;
+  cancelRequestedAt: Date | null;
+  /** False from the write that closed the task until its dependents and its run know. */
+  propagated: boolean;
+  result: Binary | null;
+  error: StoredErrorDocument | null;
+  progress: { fraction: number; note: string | null } | null;
+  startedAt: Date | null;
+  endedAt: Date | null;
+  generation: number;
+  expireAt: Date | null;
+}
+
+/** `slots`: how the run of a slot ended. `_id` is DAG id / slot. Outlives the run. */
+export interface SlotDocument {
+  _id: string;
+  dagId: string;
+  slot: string;
+  runId: string;
+  /** `refused`: an overlap rule turned the run into a line of `fires`; the slot stays used. */
+  outcome: Extract<RunState, 'succeeded' | 'failed' | 'cancelled'> | 'refused';
+  logicalDate: Date | null;
+  dataInterval: { from: Date; to: Date } | null;
+  generation: number;
+  coalesced: number;
+  openEpoch: number;
+  closedAt: Date;
+  /** Null for logical dates: kept for ever. */
+  expireAt: Date | null;
+}
+
+/** `leases`: leadership. `_id` is what is leased. */
+export interface LeadershipDocument {
+  _id: string;
+  holder: string | null;
+  epoch: number;
+  expiresAt: Date;
+}
+
+/** `runners`: one runner process. `_id` is unique for each start of a process. */
+export interface RunnerDocument {
+  _id: string;
+  host: string;
+  bootId: string | null;
+  pidNamespace: string | null;
+  pid: number;
+  processStart: string | null;
+  serveKeys: string[];
+  concurrency: number;
+  startedAt: Date;
+  heartbeatAt: Date;
+  /** When the heartbeat came back after a gap: see rescue.ts. Null while it never had one. */
+  resumedAt: Date | null;
+  state: 'running' | 'draining' | 'stopped';
+  expireAt: Date;
+}
+
+/** `backfills`: one backfill. Its plan and what else store/backfill keeps is theirs; these fields are read here too. */
+export interface BackfillDocument {
+  _id: string;
+  dagId: string;
+  version: string;
+  from: Date;
+  to: Date;
+  state: BackfillState;
+  maxActive: number;
+  order: 'oldest' | 'newest';
+  reprocess: 'none' | 'failed' | 'all';
+  params: Binary | null;
+  reason: string | null;
+  /** Runs that hold a place of this backfill. Changed by admission and release only. */
+  activeRunIds: string[];
+  createdAt: Date;
+  endedAt: Date | null;
+  total: number;
+  skipped: number;
+  /** What each date becomes, in the order of work; its shape belongs to store/backfill. */
+  plan: unknown;
+  /** How many dates of the plan have a run or were left alone. */
+  cursor: number;
+}
+
+/** `fires`: a fire, or a span, that did not become a run of its own. */
+export interface FireDocument {
+  _id: string;
+  dagId: string;
+  from: Date;
+  to: Date;
+  count: number;
+  reason: FireReason;
+  runId: string | null;
+  at: Date;
+}
+
+/** `logs`: one line. `_id` is task id / attempt / sequence. */
+export interface LogDocument {
+  _id: string;
+  runId: string;
+  jobId: string;
+  attempt: number;
+  seq: number;
+  at: Date;
+  /** The database's time, as the writer estimated it: the order of reading. */
+  storedAt: Date;
+  level: 'debug' | 'info' | 'warn' | 'error';
+  message: string;
+  data: Binary | null;
+  expireAt: Date;
+}
+
+export interface Collections {
+  readonly dags: Collection<DagDocument>;
+  readonly dagVersions: Collection<DagVersionDocument>;
+  readonly runs: Collection<RunDocument>;
+  readonly tasks: Collection<TaskDocument>;
+  readonly slots: Collection<SlotDocument>;
+  readonly leases: Collection<LeadershipDocument>;
+  readonly runners: Collection<RunnerDocument>;
+  readonly backfills: Collection<BackfillDocument>;
+  readonly fires: Collection<FireDocument>;
+  readonly logs: Collection<LogDocument>;
+}
+
+export function collectionsOf(db: Db): Collections {
+  return {
+    dags: db.collection('dags'),
+    dagVersions: db.collection('dagVersions'),
+    runs: db.collection('runs'),
+    tasks: db.collection('tasks'),
+    slots: db.collection('slots'),
+    leases: db.collection('leases'),
+    runners: db.collection('runners'),
+    backfills: db.collection('backfills'),
+    fires: db.collection('fires'),
+    logs: db.collection('logs'),
+  };
+}
+
+const retention: IndexDescription = {
+  key: { expireAt: 1 },
+  name: 'retention',
+  expireAfterSeconds: 0,
+};
+
+/** Every index, by collection. `name` is stable: `doctor` and `explain` name it. */
+export const indexes: Readonly<Record<keyof Collections, readonly IndexDescription[]>> = {
+  dags: [
+    // What is due, and when the scheduler has to look again.
+    { key: { state: 1, nextDueAt: 1 }, name: 'due' },
+    { key: { project: 1, state: 1 }, name: 'project' },
+  ],
+  dagVersions: [{ key: { dagId: 1, createdAt: -1 }, name: 'history' }],
+  runs: [
+    { key: { dagId: 1, slot: 1 }, name: 'slot', unique: true },
+    { key: { dagId: 1, _id: -1 }, name: 'newest' },
+    // Queued runs in order of admission; counts by state.
+    { key: { dagId: 1, state: 1, dueAt: 1, _id: 1 }, name: 'admission' },
+    { key: { dagId: 1, logicalDate: 1, generation: 1 }, name: 'dates' },
+    { key: { state: 1, dagId: 1, dueAt: 1 }, name: 'queued' },
+    {
+      key: { backfillId: 1, state: 1 },
+      name: 'backfill',
+      partialFilterExpression: { backfillId: { $type: 'string' } },
+    },
+    {
+      key: { createdAt: 1 },
+      name: 'half-made',
+      partialFilterExpression: { materialized: false },
+    },
+    // Queued runs too: asked for with `state: 'running'`.
+    { key: { state: 1 }, name: 'half-started', partialFilterExpression: { started: false } },
+    {
+      key: { cancelRequestedAt: 1 },
+      name: 'cancelling',
+      partialFilterExpression: { cancelling: true },
+    },
+    retention,
+  ],
+  tasks: [
+    // The claim: equality on state, DAG and pool, then on serve keys, then priority and age.
+    {
+      key: { state: 1, dagId: 1, pool: 1, serveKey: 1, priority: -1, readyAt: 1 },
+      name: 'claim',
+      partialFilterExpression: { state: 'ready' },
+    },
+    // Is anything open; what a run's tasks are.
+    { key: { runId: 1, state: 1 }, name: 'run' },
+    // "Any open upstream?" of a join above the limit of fan-in.ts.
+    {
+      key: { runId: 1, feeds: 1, state: 1 },
+      name: 'feeds',
+      partialFilterExpression: { feeds: { $exists: true } },
+    },
+    {
+      key: { 'lease.expiresAt': 1 },
+      name: 'expiry',
+      partialFilterExpression: { state: 'running' },
+    },
+    {
+      key: { 'lease.runner': 1 },
+      name: 'holder',
+      partialFilterExpression: { state: 'running' },
+    },
+    { key: { delayedUntil: 1 }, name: 'delayed', partialFilterExpression: { state: 'delayed' } },
+    {
+      key: { dagId: 1, delayedUntil: 1 },
+      name: 'delayed-by-dag',
+      partialFilterExpression: { state: 'delayed' },
+    },
+    { key: { endedAt: 1 }, name: 'unpropagated', partialFilterExpression: { propagated: false } },
+    retention,
+  ],
+  slots: [{ key: { dagId: 1, logicalDate: 1, generation: 1 }, name: 'dates' }, retention],
+  leases: [],
+  runners: [{ key: { heartbeatAt: -1 }, name: 'heartbeat' }, retention],
+  backfills: [
+    { key: { state: 1, createdAt: 1 }, name: 'state' },
+    { key: { dagId: 1, createdAt: -1 }, name: 'newest' },
+  ],
+  fires: [{ key: { dagId: 1, from: 1 }, name: 'span', unique: true }],
+  logs: [
+    { key: { runId: 1, storedAt: 1, _id: 1 }, name: 'run' },
+    { key: { runId: 1, jobId: 1, storedAt: 1, _id: 1 }, name: 'job' },
+    retention,
+  ],
+};
+
+/**
+ * Creates collections and indexes. Idempotent, and safe from many processes at once: on a server that builds the same
+ * index already the call waits for it, and "already exists" is what was asked for.
+ */
+export async function createIndexes(db: Db): Promise<void> {
+  const existing = new Set<string>();
+  for await (const one of db.listCollections({}, { nameOnly: true })) existing.add(one.name);
+  for (const name of Object.keys(indexes) as (keyof Collections)[]) {
+    if (!existing.has(name)) await createCollection(db, name);
+    const wanted = indexes[name];
+    if (wanted.length > 0) await db.collection(name).createIndexes([...wanted]);
+  }
+}
+
+async function createCollection(db: Db, name: string): Promise<void> {
+  try {
+    await db.createCollection(name);
+  } catch (error) {
+    // 48 NamespaceExists: another process was first.
+    if ((error as { code?: unknown }).code !== 48) throw error;
+  }
+}
