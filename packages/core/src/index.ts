@@ -1,1 +1,68 @@
-export {};
+/** Decorators, compiler, time rules and client of Flowline: what application code imports. */
+
+export { type CompileResult, compile } from './compiler/compile.js';
+export type { CompiledDag } from './compiler/emit.js';
+export { Dag } from './decorators/dag.js';
+export { DependsOn } from './decorators/depends-on.js';
+export { Job } from './decorators/job.js';
+export type { JobContext, JobLog } from './definition/job-context.js';
+export type {
+  DagClass,
+  JobClass,
+  JobReference,
+  ParamsOf,
+  ResultOf,
+  ResultsOf,
+} from './definition/job-types.js';
+export type {
+  BackoffOptions,
+  DagOptions,
+  ErrorClass,
+  GraphOptions,
+  JobOptions,
+  MisfireOptions,
+  RetentionOptions,
+  RetryOptions,
+} from './definition/options.js';
+export {
+  CompileError,
+  ConfigError,
+  ConflictError,
+  DecoratorError,
+  FlowError,
+  type FlowErrorCode,
+  type FlowErrorOptions,
+  isFlowError,
+  LeaseLostError,
+  LoadError,
+  NonRetryableError,
+  NotFoundError,
+  OptionError,
+  PayloadError,
+  type Problem,
+  RetryAfterError,
+  SkipTask,
+  StoreError,
+  TaskCancelledError,
+  TaskError,
+  TaskLostError,
+  TaskTimeoutError,
+  UsageError,
+} from './errors.js';
+export type {
+  BackoffPolicy,
+  DagDefinition,
+  JobDefinition,
+  MisfirePolicy,
+  RetryPolicy,
+} from './model/definition.js';
+export type { DataInterval } from './model/run.js';
+export type { Cause, RunState, TaskState } from './model/states.js';
+export { formatDuration, parseDuration } from './time/duration.js';
+export {
+  firesBetween,
+  nextFires,
+  previousFires,
+} from './time/schedule/fires.js';
+export type { ScheduleInput } from './time/schedule/schedule-input.js';
+export type { Schedule } from './time/schedule/schedule.js';

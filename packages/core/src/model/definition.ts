@@ -5,7 +5,7 @@
  * form (sorted keys) of this object without `version`. The schema is documented in docs/definition.md.
  */
 
-import type { Schedule } from '../time/schedule.js';
+import type { Schedule } from '../time/schedule/schedule.js';
 
 export const definitionSchema = 1;
 
@@ -60,6 +60,10 @@ export interface RetryPolicy {
   /** Counts the first try. */
   readonly attempts: number;
   readonly backoff: BackoffPolicy;
+  /** Names of the only error classes that are retried; absent: all. The classes themselves are the runner's to know. */
+  readonly retryOn?: readonly string[];
+  /** Names of the error classes that are never retried. */
+  readonly abortOn?: readonly string[];
 }
 
 export interface BackoffPolicy {

@@ -1,0 +1,67 @@
+/** The compiler: an ordered list of passes over one compilation, then the definitions of what has no error. */
+
+import { readGraph } from '../definition/graph.js';
+import type { Problem } from '../errors.js';
+import type { Compilation, DagNode, Pass } from './compilation.js';
+import { type CompiledDag, emitDag } from './emit.js';
+import { collect } from './passes/collect.js';
+import { group } from './passes/group.js';
+import { identify } from './passes/identify.js';
+import { link } from './passes/link.js';
+import { placeGraphOptions } from './passes/place-graph-options.js';
+import { readGraphOptions } from './passes/read-graph-options.js';
+import { readJobOptions } from './passes/read-job-options.js';
+import { refuseCycles } from './passes/refuse-cycles.js';
+import { ProblemList } from './problem-list.js';
+
+// `group` needs the edges, and all that follows needs to know which DAG a job is in.
+const passes: readonly Pass[] = [
+  collect,
+  link,
+  group,
+  identify,
+  refuseCycles,
+  placeGraphOptions,
+  readGraphOptions,
+  readJobOptions,
+];
+
+/** What {@link compile} returns. */
+export interface CompileResult {
+  /** The DAGs without an error, by id. */
+  readonly dags: readonly CompiledDag[];
+  /** Everything that is wrong or doubtful, by file and line. */
+  readonly problems: readonly Problem[];
+}
+
+/**
+ * Turns decorated classes, and those they lead to through `@DependsOn` and `dag`, into DAG definitions. Pure: no clock, no
+ * I/O; the same code gives the same result on every machine, whatever the order of `classes`. Never throws for what users
+ * wrote: everything that is wrong is in `problems`, with severity `error` or `warning`.
+ */
+export function compile(classes: Iterable<unknown>): CompileResult {
+  const { dags, problems } = analyse(classes);
+  return {
+    dags: soundDags({ dags, problems }).map(emitDag),
+    problems: problems.toProblems(),
+  };
+}
+
+/** Runs all passes. */
+export function analyse(classes: Iterable<unknown>): Compilation {
+  const compilation: Compilation = {
+    graph: readGraph(classes),
+    problems: new ProblemList(),
+    jobs: [],
+    dags: [],
+  };
+  for (const pass of passes) pass(compilation);
+  return compilation;
+}
+
+/** The DAGs without an error, by id. */
+export function soundDags({ dags, problems }: Pick<Compilation, 'dags' | 'problems'>): DagNode[] {
+  return dags
+    .filter((dag) => !problems.hasErrors(dag))
+    .sort((a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0));
+}

@@ -1,0 +1,139 @@
+import { describeValue } from '../../errors.js';
+import type { DagDefinition, MisfirePolicy } from '../../model/definition.js';
+import type { DagNode, Pass } from '../compilation.js';
+import {
+  type Field,
+  listOf,
+  member,
+  readChoice,
+  readDuration,
+  readInteger,
+  readObject,
+  readText,
+  report,
+  reportFound,
+} from '../fields.js';
+import { dagOptionNames, graphOptionNames, movedDagOptions } from '../option-names.js';
+import type { ProblemList } from '../problem-list.js';
+import { readSchedule } from './read-schedule.js';
+
+const dayMs = 86_400_000;
+const misfirePolicies = ['catch-up', 'coalesce', 'skip'] as const;
+type GraphOption = (typeof graphOptionNames)[number];
+type FieldOf = (name: GraphOption) => Field;
+
+/** Reads the options of each graph from where `placeGraphOptions` found them. */
+export const readGraphOptions: Pass = ({ dags, problems }) => {
+  for (const dag of dags) readOptions(dag, problems);
+};
+
+function readOptions(dag: DagNode, problems: ProblemList): void {
+  if (dag.authored !== undefined) {
+    const all: Field = { problems, subject: dag, path: '', value: dag.authored.options };
+    readObject(all, dagOptionNames, movedDagOptions);
+  }
+  const at: FieldOf = (name) => {
+    const subject = dag.optionPlaces.get(name) ?? dag;
+    const options = dag.optionPlaces.has(name) ? subject.authored?.options : {};
+    return member({ problems, subject, path: '', value: options }, options as never, name);
+  };
+  const schedule = readSchedule(at('schedule'));
+  const description = readDescription(dag, problems);
+  dag.settings = {
+    ...(description === undefined ? {} : { description }),
+    ...(schedule === undefined ? {} : { schedule }),
+    misfire: readMisfire(at('misfire')),
+    onResume: readChoice(at('onResume'), ['skip', 'latest', 'all']) ?? 'skip',
+    ...readOverlap(at),
+    retention: readRetention(at('retention')),
+  };
+  if (at('schedule').value !== undefined) return;
+  for (const name of ['misfire', 'onResume'] as const) {
+    if (at(name).value === undefined) continue;
+    problems.add(at(name).subject, {
+      code: 'option-without-effect',
+      severity: 'warning',
+      field: name,
+      message: `expected a schedule beside ${name}, found none`,
+      hint: `${name} is about scheduled fires: add a schedule, or remove it.`,
+    });
+  }
+}
+
+function readDescription(dag: DagNode, problems: ProblemList): string | undefined {
+  const root = dag.jobs.find((job) => job.authored.dependencies.length === 0);
+  const authored = dag.authored ?? root?.authored;
+  const value = (authored?.options as { description?: unknown } | null | undefined)?.description;
+  // A root's description is read, and reported, among the job's options.
+  if (dag.authored === undefined) return typeof value === 'string' ? value : undefined;
+  return readText({ problems, subject: dag, path: 'description', value });
+}
+
+function readMisfire(field: Field): MisfirePolicy {
+  const { value } = field;
+  if (typeof value === 'string' || value === undefined) {
+    return { policy: readChoice(field, misfirePolicies) ?? 'coalesce', maxCatchUp: 100 };
+  }
+  if (typeof value !== 'object' || value === null) {
+    reportFound(field, 'option-type', `${listOf(misfirePolicies)} or an object with policy`);
+  }
+  const misfire =
+    typeof value === 'object' && value !== null
+      ? (readObject(field, ['policy', 'grace', 'maxCatchUp', 'window']) ?? {})
+      : {};
+  const at = (key: string): Field => member(field, misfire, key);
+  const policy = readChoice(at('policy'), misfirePolicies);
+  const graceMs = readDuration(at('grace'), { minMs: 1 });
+  const windowMs = readDuration(at('window'), { minMs: 1 });
+  const maxCatchUp = readInteger(at('maxCatchUp'), 1, 100_000);
+  for (const name of ['maxCatchUp', 'window']) {
+    if (misfire[name] === undefined || policy === 'catch-up') continue;
+    // A misspelt policy is reported already.
+    if (policy === undefined && misfire.policy !== undefined) continue;
+    report(
+      at(name),
+      'option-clash',
+      `expected ${name} beside policy: 'catch-up' only, found it beside '${policy ?? 'coalesce'}'`,
+      `Write policy: 'catch-up', or remove ${name}.`,
+    );
+  }
+  return {
+    policy: policy ?? 'coalesce',
+    ...(graceMs === undefined ? {} : { graceMs }),
+    maxCatchUp: maxCatchUp ?? 100,
+    ...(windowMs === undefined ? {} : { windowMs }),
+  };
+}
+
+function readOverlap(
+  at: FieldOf,
+): Pick<DagDefinition, 'overlap' | 'maxActiveRuns' | 'maxQueuedRuns'> {
+  const overlap = readChoice(at('overlap'), ['queue', 'skip', 'cancel-previous', 'allow']);
+  const maxActiveRuns = readInteger(at('maxActiveRuns'), 1, 1_000);
+  const maxQueuedRuns = readInteger(at('maxQueuedRuns'), 0, 100_000);
+  const clash = (name: GraphOption, reason: string): void =>
+    report(
+      at(name),
+      'option-clash',
+      `expected no ${name} beside overlap: '${overlap}', found ${describeValue(at(name).value)}`,
+      reason,
+    );
+  if (overlap === 'allow' && at('maxActiveRuns').value !== undefined) {
+    clash('maxActiveRuns', "With 'allow' runs take no place; write overlap: 'queue' for a limit.");
+  }
+  if (overlap !== undefined && overlap !== 'queue' && at('maxQueuedRuns').value !== undefined) {
+    clash('maxQueuedRuns', "Only overlap: 'queue' lets scheduled fires wait.");
+  }
+  return {
+    overlap: overlap ?? 'queue',
+    maxActiveRuns: maxActiveRuns ?? 1,
+    maxQueuedRuns: maxQueuedRuns ?? 100,
+  };
+}
+
+function readRetention(field: Field): DagDefinition['retention'] {
+  const retention = readObject(field, ['runs', 'logs']) ?? {};
+  const runsMs = readDuration(member(field, retention, 'runs'), { minMs: 1_000 });
+  const logsMs = readDuration(member(field, retention, 'logs'), { minMs: 1_000 });
+  return { runsMs: runsMs ?? 30 * dayMs, logsMs: logsMs ?? 7 * dayMs };
+}

@@ -1,0 +1,60 @@
+/**
+ * What the sister packages (runner, cli) need and application code does not: no promise of stability. Grouped by room;
+ * add lines where they belong.
+ */
+
+// compiler
+export { canonicalJson, serveKeyOf, versionOf } from './compiler/canonical.js';
+export { type ExecutableJob, executableJobs } from './compiler/executable-jobs.js';
+// definition
+export { type AnyClass, readGraph } from './definition/graph.js';
+export { isDecorated } from './definition/records.js';
+export { listDecoratedClasses, takeDecoratedClasses } from './definition/registry.js';
+export { captureSite, describeSite, type Site, siteOfStack } from './definition/site.js';
+// errors
+export { describeValue } from './errors.js';
+// model
+export {
+  type BackoffPolicy,
+  type DagDefinition,
+  definitionSchema,
+  type JobDefinition,
+  type MisfirePolicy,
+  type RetryPolicy,
+} from './model/definition.js';
+export {
+  dateSlot,
+  idOfClassName,
+  isId,
+  keySlot,
+  poolOf,
+  type ServeKey,
+  taskId,
+  uniqueSlot,
+} from './model/ids.js';
+export type {
+  Attempt,
+  Backfill,
+  Dag,
+  DataInterval,
+  FireRecord,
+  Lease,
+  LogLine,
+  Run,
+  RunnerRecord,
+  RunView,
+  StoredError,
+  Task,
+} from './model/run.js';
+export * from './model/states.js';
+// store
+export type { Store } from './store/store.js';
+export type * from './store/verbs/backfill-verbs.js';
+export type * from './store/verbs/dag-verbs.js';
+export type * from './store/verbs/fleet-verbs.js';
+export type * from './store/verbs/log-verbs.js';
+export type * from './store/verbs/run-verbs.js';
+export type * from './store/verbs/task-verbs.js';
+// time
+export { didYouMean } from './time/did-you-mean.js';
+export { boundedTimerMs, MAX_TIMER_MS } from './time/timer.js';
