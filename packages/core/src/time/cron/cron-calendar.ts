@@ -91,24 +91,25 @@ export function* matchingDates(fields: CronFields, from: number, to: number): Ge
   }
 }
 
-/** The matching local date-times in `[from, to)`, ascending. */
-export function* matchingTimes(fields: CronFields, from: number, to: number): Generator<number> {
+/**
+ * The matching local date-times in `[from, to)`, ascending, in one array for each hour that has any: a year of minutes is
+ * half a million values, too many to hand over one by one.
+ */
+export function* matchingHours(fields: CronFields, from: number, to: number): Generator<number[]> {
   const { hours, minutes, seconds } = fields;
   for (const date of matchingDates(fields, from, to)) {
     for (const hour of hours) {
       const hourStart = date + hour * 3_600_000;
       if (hourStart + 3_600_000 <= from) continue;
       if (hourStart >= to) return;
+      const times: number[] = [];
       for (const minute of minutes) {
-        const minuteStart = hourStart + minute * 60_000;
-        if (minuteStart + 60_000 <= from) continue;
         for (const second of seconds) {
-          const time = minuteStart + second * 1_000;
-          if (time < from) continue;
-          if (time >= to) return;
-          yield time;
+          const time = hourStart + minute * 60_000 + second * 1_000;
+          if (time >= from && time < to) times.push(time);
         }
       }
+      if (times.length > 0) yield times;
     }
   }
 }

@@ -104,27 +104,38 @@ function readField(word: string, index: number): (number | string)[] | FieldFaul
   for (const item of items) {
     const fault = faultOfItem(rule, item);
     if (fault !== undefined) return fault;
-    const probe = ['*', '*', '*', '*', '*', '*'];
-    probe[index] = item;
-    try {
-      const read = CronExpressionParser.parse(probe.join(' ')).fields;
-      const field = [
-        read.second,
-        read.minute,
-        read.hour,
-        read.dayOfMonth,
-        read.month,
-        read.dayOfWeek,
-      ];
-      for (const value of field[index]!.values) {
-        values.add(rule.name === 'day-of-week' && typeof value === 'number' ? value % 7 : value);
-      }
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      return { code: 'cron-field', message: `${rule.name}: "${item}" cannot be read (${reason})` };
-    }
+    const read = readItem(item, index);
+    if (!Array.isArray(read)) return read;
+    for (const value of read) values.add(value);
   }
   return [...values];
+}
+
+/** Few different items exist in practice, and cron-parser builds a whole expression with a date for each. */
+const readItems = new Map<string, (number | string)[]>();
+
+function readItem(item: string, index: number): (number | string)[] | FieldFault {
+  const rule = CRON_FIELDS[index]!;
+  const key = `${index} ${item}`;
+  const before = readItems.get(key);
+  if (before !== undefined) return before;
+  const probe = ['*', '*', '*', '*', '*', '*'];
+  probe[index] = item;
+  try {
+    const read = CronExpressionParser.parse(probe.join(' ')).fields;
+    const { second, minute, hour, dayOfMonth, month, dayOfWeek } = read;
+    const field = [second, minute, hour, dayOfMonth, month, dayOfWeek][index]!;
+    const isWeekday = rule.name === 'day-of-week';
+    const values = field.values.map((value) =>
+      isWeekday && typeof value === 'number' ? value % 7 : value,
+    );
+    if (readItems.size >= 5_000) readItems.clear();
+    readItems.set(key, values);
+    return values;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return { code: 'cron-field', message: `${rule.name}: "${item}" cannot be read (${reason})` };
+  }
 }
 
 function fieldsOf(words: readonly string[], values: (number | string)[][]): CronFields {

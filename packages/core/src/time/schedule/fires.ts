@@ -3,7 +3,7 @@ import { EARLIEST_MS, LATEST_MS } from '../zone/instant-text.js';
 import { toSchedule } from './parse-schedule.js';
 import { rulesOf, type Schedule, type ScheduleRules } from './schedule.js';
 import type { ScheduleInput } from './schedule-input.js';
-import { walkFires, walkFiresBack } from './walk-fires.js';
+import { walkFireGroups, walkFires, walkFiresBack } from './walk-fires.js';
 
 /** What a run covers: from the fire before it (included) to its logical date (excluded). */
 export interface DataInterval {
@@ -70,12 +70,14 @@ export function* fireBatches(
 ): Generator<Date[]> {
   const rules = rulesOf(toSchedule(schedule));
   let batch: Date[] = [];
-  for (const fire of walkFires(rules, instantOf(from, 'from'), instantOf(to, 'to'))) {
-    if (fire.isExcluded) continue;
-    batch.push(new Date(fire.at));
-    if (batch.length >= size) {
-      yield batch;
-      batch = [];
+  for (const fires of walkFireGroups(rules, instantOf(from, 'from'), instantOf(to, 'to'))) {
+    for (const fire of fires) {
+      if (fire.isExcluded) continue;
+      batch.push(new Date(fire.at));
+      if (batch.length >= size) {
+        yield batch;
+        batch = [];
+      }
     }
   }
   if (batch.length > 0) yield batch;

@@ -9,7 +9,7 @@
  * least every 40 years).
  */
 
-import { DAY_MS, matchingDates, matchingTimes } from '../cron/cron-calendar.js';
+import { DAY_MS, matchingDates, matchingHours } from '../cron/cron-calendar.js';
 import { EARLIEST_MS } from '../zone/instant-text.js';
 import { localOf } from '../zone/local-time.js';
 import type { ZoneSegment } from '../zone/zone.js';
@@ -30,13 +30,24 @@ export function* walkFires(
   from: number,
   to: number,
 ): Generator<CalendarFire> {
+  for (const fires of walkFireGroups(rules, from, to)) {
+    for (const fire of fires) yield fire;
+  }
+}
+
+/** As {@link walkFires}, in small groups (at most an hour of the calendar), which is several times faster for long walks. */
+export function* walkFireGroups(
+  rules: ScheduleRules,
+  from: number,
+  to: number,
+): Generator<readonly CalendarFire[]> {
   const start = Math.max(Math.ceil(from), rules.startMs);
   const end = Math.min(to, rules.endMs);
   if (!(start < end)) return;
-  if (rules.schedule.kind === 'cron') yield* walkCron(rules, start, end);
-  else if (rules.schedule.kind === 'every')
-    yield* walkEvery(rules, rules.schedule.everyMs, start, end);
-  else yield { at: start, isExcluded: false };
+  const { schedule } = rules;
+  if (schedule.kind === 'cron') yield* walkCron(rules, start, end);
+  else if (schedule.kind === 'every') yield* walkEvery(rules, schedule.everyMs, start, end);
+  else yield [{ at: start, isExcluded: false }];
 }
 
 /** Fires in `[from, before)`, descending. It walks forward in stretches and turns them round, so it is the exact inverse. */
@@ -69,14 +80,18 @@ function* walkEvery(
   everyMs: number,
   from: number,
   to: number,
-): Generator<CalendarFire> {
+): Generator<readonly CalendarFire[]> {
   const anchor = rules.anchorMs;
   for (let at = anchor + Math.ceil((from - anchor) / everyMs) * everyMs; at < to; at += everyMs) {
-    yield { at, isExcluded: isExcluded(rules, at, undefined) };
+    yield [{ at, isExcluded: isExcluded(rules, at, undefined) }];
   }
 }
 
-function* walkCron(rules: ScheduleRules, from: number, to: number): Generator<CalendarFire> {
+function* walkCron(
+  rules: ScheduleRules,
+  from: number,
+  to: number,
+): Generator<readonly CalendarFire[]> {
   const { fields } = rules.cron!;
   let at = from;
   let end = Math.min(to, from + SEARCH_MS);
@@ -87,9 +102,9 @@ function* walkCron(rules: ScheduleRules, from: number, to: number): Generator<Ca
     at = Math.max(at, nextDate - 2 * DAY_MS);
     const segment = rules.zone.segmentAt(at);
     const segmentEnd = Math.min(segment.to, end);
-    for (const fire of firesOfSegment(rules, segment, at, segmentEnd)) {
-      yield fire;
-      end = Math.min(to, fire.at + SEARCH_MS);
+    for (const fires of firesOfSegment(rules, segment, at, segmentEnd)) {
+      yield fires;
+      end = Math.min(to, fires.at(-1)!.at + SEARCH_MS);
     }
     at = Math.max(at, segmentEnd);
   }
@@ -101,7 +116,7 @@ function* firesOfSegment(
   segment: ZoneSegment,
   from: number,
   to: number,
-): Generator<CalendarFire> {
+): Generator<readonly CalendarFire[]> {
   const { offsetMs, offsetBeforeMs, offsetAfterMs } = segment;
   const { fields, isEveryHour } = rules.cron!;
   let start = from;
@@ -117,14 +132,29 @@ function* firesOfSegment(
     }
     if (offsetMs > offsetBeforeMs && gap !== 'skip') moved = movedFires(rules, segment, from, to);
   }
-  let next = 0;
-  for (const local of matchingTimes(fields, start + offsetMs, end + offsetMs)) {
-    const at = local - offsetMs;
-    while (next < moved.length && moved[next]!.at < at) yield moved[next++]!;
-    const twin = moved[next]?.at === at ? moved[next++] : undefined;
-    yield { at, isExcluded: isExcluded(rules, at, local) && twin?.isExcluded !== false };
+  const hasExclusions = rules.excludedDays.size + rules.excludedInstants.size > 0;
+  for (const locals of matchingHours(fields, start + offsetMs, end + offsetMs)) {
+    const fires = locals.map((local) => {
+      const at = local - offsetMs;
+      return { at, isExcluded: hasExclusions && isExcluded(rules, at, local) };
+    });
+    const last = fires.at(-1)!.at;
+    const due = moved.findIndex((fire) => fire.at > last);
+    const merging = moved.splice(0, due === -1 ? moved.length : due);
+    yield merging.length === 0 ? fires : merge(fires, merging);
   }
-  while (next < moved.length) yield moved[next++]!;
+  if (moved.length > 0) yield moved;
+}
+
+/** Both lists as one, ascending; two fires on one instant are one, and it counts unless both are excluded. */
+function merge(a: readonly CalendarFire[], b: readonly CalendarFire[]): CalendarFire[] {
+  const merged: CalendarFire[] = [];
+  for (const fire of [...a, ...b].sort((one, other) => one.at - other.at)) {
+    const last = merged.at(-1);
+    if (last?.at !== fire.at) merged.push(fire);
+    else if (!fire.isExcluded) merged[merged.length - 1] = fire;
+  }
+  return merged;
 }
 
 /** The local times lost in the gap that opens `segment`, at the instants where they fire, if inside `[from, to)`. */
@@ -138,20 +168,19 @@ function movedFires(
   const gap = offsetMs - offsetBeforeMs;
   if (from >= segment.from + gap) return [];
   const isToEnd = rules.schedule.kind === 'cron' && rules.schedule.dst.gap === 'end';
-  const fires: CalendarFire[] = [];
-  const lost = matchingTimes(
+  const lost = matchingHours(
     rules.cron!.fields,
     segment.from + offsetBeforeMs,
     segment.from + offsetMs,
   );
-  for (const local of lost) {
+  const fires = [...lost].flat().map((local) => {
     const at = isToEnd ? segment.from : local - offsetBeforeMs;
-    const fire = { at, isExcluded: isExcluded(rules, at, local) };
-    if (at < from || at >= to) continue;
-    if (fires.at(-1)?.at !== at) fires.push(fire);
-    else if (!fire.isExcluded) fires[fires.length - 1] = fire;
-  }
-  return fires;
+    return { at, isExcluded: isExcluded(rules, at, local) };
+  });
+  return merge(
+    fires.filter(({ at }) => at >= from && at < to),
+    [],
+  );
 }
 
 /** `local` is the date-time that the schedule names: it decides the date, also when the fire was moved past midnight. */

@@ -53,12 +53,12 @@ export function timeZoneProblem(
       hint: "An offset knows no daylight saving. Write 'Europe/Paris', or 'Etc/GMT-1' if a fixed offset is meant (its sign is reversed: one hour east).",
     };
   }
-  const near = didYouMean(timeZone, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
   // ICU takes any letter case and a few old abbreviations (PST); other programs that read the same definition may not.
   const looksIanaLike =
     /[A-Z]/.test(timeZone) && !/^(?:[ACEMP][SD]T|JST|IST|CST|CTT)$/.test(timeZone);
   const legacyIana = /^(?:EST|MST)$/.test(timeZone);
   if (!isKnown(timeZone) || !(looksIanaLike || legacyIana)) {
+    const near = didYouMean(timeZone, ['UTC', ...Intl.supportedValuesOf('timeZone')]);
     return {
       message: `"${timeZone}" is not a known IANA time zone`,
       hint:
@@ -71,8 +71,9 @@ export function timeZoneProblem(
 }
 
 function isKnown(timeZone: string): boolean {
+  if (zones.has(timeZone)) return true;
   try {
-    new Intl.DateTimeFormat('en-US', { timeZone });
+    zoneOf(timeZone);
     return true;
   } catch {
     return false;
