@@ -16,7 +16,7 @@ export function commandScope(env: ExpressionEnv): Scope {
  * know; nothing is guessed.
  */
 export function compileExpression(value: Value, env: ExpressionEnv): Expression {
-  const scope = commandScope(env);
+  const scope = env.scope ?? commandScope(env);
   const expression = scope.compile(value);
   scope.foldConstants();
   return expression;

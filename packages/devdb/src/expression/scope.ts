@@ -10,6 +10,8 @@ export interface ExpressionEnv {
   readonly clusterTime?: Timestamp | undefined;
   /** Variables that are constant for the whole command, such as `$$new` of a `$merge`. */
   readonly variables?: ReadonlyMap<string, Value> | undefined;
+  /** The scope of the stage that the expression stands in, where it is not a command's own. */
+  readonly scope?: Scope | undefined;
 }
 
 /** A place for the value of a variable that changes while a command runs. */

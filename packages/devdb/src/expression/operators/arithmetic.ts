@@ -5,7 +5,6 @@ import {
   type DecimalParts,
   decimalFromParts,
   decimalOfBigInt,
-  decimalOfDouble,
   divideDecimals,
   multiplyDecimals,
   negateDecimal,
@@ -16,6 +15,7 @@ import {
 import { toDouble } from '../../values/numbers.js';
 import { typeName } from '../../values/type-names.js';
 import { type Doc, Int32, isNumeric, Long, type Numeric, type Value } from '../../values/value.js';
+import { NumberTotal } from '../accumulation/number-total.js';
 import { type Evaluated, type Expression, isNullish } from '../expression.js';
 import { dateOfMs, longOrDouble, toBigInt, Width, wider, widthOf } from '../numeric.js';
 import { binary, lazy, type Operator } from '../operator.js';
@@ -30,46 +30,30 @@ export const ARITHMETIC: readonly Operator[] = [
 ];
 
 function add(operands: readonly Expression[], root: Doc): Evaluated {
-  let width: Width = Width.int;
-  let date = false;
-  let small = 0;
-  let whole = 0n;
-  let hasWhole = false;
-  let real = 0;
-  let decimals: DecimalParts = decimalOfBigInt(0n);
+  let ints = 0;
+  let dateMs: number | undefined;
+  let total: NumberTotal | undefined;
   for (const operand of operands) {
     const value = operand.evaluate(root);
-    if (value instanceof Int32) small += value.value;
-    else if (isNumeric(value)) {
-      const valueWidth = widthOf(value);
-      width = wider(width, valueWidth);
-      if (valueWidth === Width.double) real += value as number;
-      else if (valueWidth === Width.decimal) {
-        decimals = addDecimals(decimals, toDecimalParts(value));
-      } else {
-        whole += (value as Long).toBigInt();
-        hasWhole = true;
+    if (value instanceof Int32) ints += value.value;
+    else if (value instanceof Date) {
+      if (dateMs !== undefined) {
+        throw new DbError(16612, 'only one date allowed in an $add expression');
       }
-    } else if (value instanceof Date) {
-      if (date) throw new DbError(16612, 'only one date allowed in an $add expression');
-      date = true;
-      small += value.getTime();
+      dateMs = value.getTime();
+    } else if (isNumeric(value)) {
+      total ??= new NumberTotal();
+      total.add(value);
     } else if (isNullish(value)) return null;
     else {
       throw new DbError(16554, `$add only supports numeric or date types, not ${typeName(value)}`);
     }
   }
-  if (width === Width.decimal) {
-    if (hasWhole || small !== 0) {
-      decimals = addDecimals(decimals, decimalOfBigInt(whole + BigInt(small)));
-    }
-    if (real !== 0) decimals = addDecimals(decimals, decimalOfDouble(real));
-    return date ? dateOfMs(wholeOf(decimals), '$add') : decimalFromParts(decimals);
-  }
-  if (date) return dateOfMs(small + Number(whole) + real, '$add');
-  if (width === Width.double) return small + Number(whole) + real;
-  if (width === Width.long) return longOrDouble(whole + BigInt(small));
-  return fitInt(small);
+  if (!total) return dateMs === undefined ? fitInt(ints) : dateOfMs(dateMs + ints, '$add');
+  total.addWhole(ints);
+  if (dateMs === undefined) return total.result();
+  total.addWhole(dateMs);
+  return dateOfMs(total.isDecimal ? wholeOf(total.toDecimal()) : total.toDouble(), '$add');
 }
 
 /** A decimal as a whole number of milliseconds, rounded half to even. */
