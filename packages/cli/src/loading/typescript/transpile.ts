@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { Script } from 'node:vm';
-import type { Options } from '@swc/core';
+import type { Options, TsParserConfig } from '@swc/core';
+import { mapDecorators } from './decorator-positions.js';
 import { declaredFormat, type ModuleFormat } from './module-format.js';
 import { type ProjectOptions, projectOf } from './project.js';
 import { toSourceSyntaxError } from './source-syntax-error.js';
@@ -54,22 +55,33 @@ export function usesTopLevelAwait(source: string, commonjs: string): boolean {
 }
 
 function compile(file: string, source: string, format: ModuleFormat): Transpiled {
+  const project = projectOf(file);
+  const { transformSync, parseSync } = loadCompiler();
+  const parser = { syntax: 'typescript', decorators: true, tsx: file.endsWith('x') } as const;
   let output: { code: string; map?: string };
   try {
-    output = loadCompiler().transformSync(source, swcOptions(file, format, projectOf(file)));
+    output = transformSync(source, swcOptions(file, format, project, parser));
   } catch (error) {
     throw toSourceSyntaxError(error, file, source);
   }
-  const map = Buffer.from(output.map ?? '').toString('base64');
+  let map = JSON.parse(output.map ?? '{"mappings":""}') as { mappings: string };
+  if (project.decorators === 'legacy') {
+    map = mapDecorators(map, output.code, source, parser, parseSync);
+  }
+  const encoded = Buffer.from(JSON.stringify(map)).toString('base64');
   return {
-    code: `${output.code}\n//# sourceMappingURL=data:application/json;base64,${map}`,
+    code: `${output.code}\n//# sourceMappingURL=data:application/json;base64,${encoded}`,
     format,
   };
 }
 
-function swcOptions(file: string, format: ModuleFormat, project: ProjectOptions): Options {
+function swcOptions(
+  file: string,
+  format: ModuleFormat,
+  project: ProjectOptions,
+  parser: TsParserConfig,
+): Options {
   const { compilerOptions } = project;
-  const hasJsx = file.endsWith('x');
   return {
     filename: file,
     sourceFileName: file,
@@ -83,7 +95,7 @@ function swcOptions(file: string, format: ModuleFormat, project: ProjectOptions)
       target: 'es2022',
       // Job ids derive from class names.
       keepClassNames: true,
-      parser: { syntax: 'typescript', decorators: true, tsx: hasJsx },
+      parser,
       transform: {
         ...(project.decorators === 'legacy'
           ? {
@@ -93,7 +105,7 @@ function swcOptions(file: string, format: ModuleFormat, project: ProjectOptions)
           : { decoratorVersion: '2022-03' as const }),
         useDefineForClassFields: usesDefine(compilerOptions),
         verbatimModuleSyntax: compilerOptions.verbatimModuleSyntax === true,
-        ...(hasJsx ? { react: jsxOptions(compilerOptions) } : {}),
+        ...(parser.tsx ? { react: jsxOptions(compilerOptions) } : {}),
       },
     },
     module:

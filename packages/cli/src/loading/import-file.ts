@@ -1,0 +1,24 @@
+import { createRequire } from 'node:module';
+import { pathToFileURL } from 'node:url';
+import { installLoader } from './typescript/install-loader.js';
+import { declaredFormat, isCompiledFile } from './typescript/module-format.js';
+import { transpile } from './typescript/transpile.js';
+
+/**
+ * Loads one file of the user's, TypeScript or JavaScript, and answers its exports by name. The second time the file is
+ * not run again. Installs the loader on first use.
+ * @throws whatever the file, or one that it imports, throws while it loads; see explainFailure.
+ */
+export async function importFile(file: string): Promise<Readonly<Record<string, unknown>>> {
+  installLoader();
+  // A CommonJS source is required, not imported: its syntax errors come unwrapped and no second thread is asked.
+  if (isCompiledFile(file) && declaredFormat(file) !== 'module') {
+    if (transpile(file).format === 'commonjs') {
+      const exported: unknown = createRequire(import.meta.url)(file);
+      return typeof exported === 'object' && exported !== null
+        ? (exported as Record<string, unknown>)
+        : { default: exported };
+    }
+  }
+  return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+}
