@@ -1,0 +1,134 @@
+import { OptionError, UsageError } from '@flowline/core';
+import { didYouMean } from '@flowline/core/internal';
+import yargs, { type Argv, type Options } from 'yargs';
+import type { Command, GlobalFlags, Positional } from './command.js';
+import { globalOptions } from './global-options.js';
+
+// biome-ignore lint/suspicious/noExplicitAny: the options are data; each command names the types of its own
+export type Parsed = GlobalFlags & Record<string, any>;
+
+/**
+ * Parses the arguments of one command: flags in camel case, positionals by name. Throws UsageError for a flag or an
+ * argument that the command does not know, OptionError for a value that cannot be right.
+ */
+export function parseArguments(path: string, command: Command, rest: readonly string[]): Parsed {
+  const options = { ...command.options, ...globalOptions };
+  refuseUnknownFlags(path, options, rest);
+  const parsed = parserOf(path, options, rest).parseSync() as Parsed & { _: (string | number)[] };
+  for (const [name, option] of Object.entries(options))
+    checkValue(path, name, option, parsed[name]);
+  return { ...parsed, ...positionalsOf(path, command.positionals ?? [], parsed._.map(String)) };
+}
+
+/** The text of `flow <command> --help`. */
+export function commandHelp(path: string, summary: string, command: Command): Promise<string> {
+  const positionals = command.positionals ?? [];
+  let parser = parserOf(path, { ...command.options, ...globalOptions }, [])
+    .usage(
+      [
+        `${path}: ${summary}`,
+        '',
+        ['Usage:', path, ...positionals.map(placeholder), '[flags]'].join(' '),
+        ...(positionals.length > 0 ? ['', 'Arguments:'] : []),
+        ...positionals.map(
+          (positional) => `  ${placeholder(positional).padEnd(14)}  ${positional.describe ?? ''}`,
+        ),
+      ].join('\n'),
+    )
+    .group(Object.keys(globalOptions), 'Flags of every command:');
+  for (const [line, explanation] of command.examples) parser = parser.example(line, explanation);
+  if (command.notes !== undefined) parser = parser.epilogue(command.notes);
+  return parser.getHelp();
+}
+
+function parserOf(
+  path: string,
+  options: Readonly<Record<string, Options>>,
+  argv: readonly string[],
+): Argv {
+  return yargs([...argv])
+    .scriptName(path)
+    .parserConfiguration({
+      'boolean-negation': false,
+      'dot-notation': false,
+      'parse-positional-numbers': false,
+    })
+    .options(options)
+    .help(false)
+    .version(false)
+    .wrap(100)
+    .exitProcess(false)
+    .fail((message, error) => {
+      if (error !== undefined && error !== null) throw error;
+      throw new UsageError(`${path}: ${message.replaceAll('\n', ' ')}`, {
+        hint: `See ${path} --help.`,
+      });
+    });
+}
+
+/** Before yargs sees them: a misspelt flag would otherwise swallow the next argument. */
+function refuseUnknownFlags(
+  path: string,
+  options: Readonly<Record<string, Options>>,
+  argv: readonly string[],
+): void {
+  const aliases = Object.values(options).flatMap(({ alias }) => alias ?? []);
+  const known = new Set([...Object.keys(options), ...aliases]);
+  for (const argument of argv) {
+    if (argument === '--') return;
+    const [, dashes, name] = /^(--?)([A-Za-z][^=]*)/.exec(argument) ?? [];
+    if (name === undefined || known.has(name)) continue;
+    const near = didYouMean(name, known);
+    throw new UsageError(`${path} has no flag ${dashes}${name}`, {
+      hint: near === undefined ? `See ${path} --help.` : `Did you mean --${near}?`,
+    });
+  }
+}
+
+function checkValue(path: string, name: string, option: Options, value: unknown): void {
+  if (value === undefined) return;
+  if (Array.isArray(value) && option.array !== true && option.type !== 'array') {
+    throw new UsageError(`${path}: --${name} stands ${value.length} times, expected once`);
+  }
+  if (option.type === 'number' && !Number.isFinite(value)) {
+    throw new OptionError(`--${name}`, 'a number', value);
+  }
+}
+
+function positionalsOf(
+  path: string,
+  positionals: readonly Positional[],
+  words: readonly string[],
+): Record<string, unknown> {
+  const named: Record<string, unknown> = {};
+  let at = 0;
+  for (const positional of positionals) {
+    if (positional.variadic) {
+      named[positional.name] = words.slice(at);
+      at = words.length;
+      continue;
+    }
+    const word = words[at];
+    if (word === undefined && positional.required) {
+      throw new UsageError(
+        `${path} needs ${placeholder(positional)}: ${positional.describe ?? ''}`,
+        {
+          hint: `See ${path} --help.`,
+        },
+      );
+    }
+    if (word !== undefined) named[positional.name] = word;
+    at += 1;
+  }
+  if (words.length > at) {
+    throw new UsageError(`${path} does not know what to do with "${words.slice(at).join(' ')}"`, {
+      hint: `See ${path} --help.`,
+    });
+  }
+  return named;
+}
+
+function placeholder({ name, required, variadic }: Positional): string {
+  const inner = `${name}${variadic ? '..' : ''}`;
+  return required ? `<${inner}>` : `[${inner}]`;
+}

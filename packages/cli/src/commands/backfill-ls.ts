@@ -1,0 +1,36 @@
+import { backfillStates } from '@flowline/core/internal';
+import type { Command } from '../command-line/command.js';
+import { backfillTable } from '../output/backfill-text.js';
+import { backfillJson, toJson } from '../output/shapes.js';
+import { requireDag } from '../session/require.js';
+import { withSession } from '../session/with-session.js';
+import { exitCodes } from '../terminal/exit-codes.js';
+import { note, print } from '../terminal/terminal.js';
+
+export const command: Command = {
+  positionals: [{ name: 'dag', describe: 'only backfills of this DAG', completes: 'dag' }],
+  options: {
+    state: {
+      type: 'string',
+      array: true,
+      choices: backfillStates,
+      describe: 'only backfills in this state',
+    },
+    limit: { type: 'number', describe: 'at most this many (default 20)', requiresArg: true },
+  },
+  examples: [['flow backfill ls weather', 'newest first']],
+  async run(args, context) {
+    return withSession(args, context, async ({ store }) => {
+      if (args.dag !== undefined) await requireDag(store, args.dag);
+      const backfills = await store.listBackfills({
+        limit: args.limit ?? 20,
+        ...(args.dag === undefined ? {} : { dagId: args.dag }),
+        ...(args.state === undefined ? {} : { state: args.state }),
+      });
+      if (args.json) print(context.terminal, toJson(backfills.map(backfillJson)));
+      else if (backfills.length === 0) note(context.terminal, 'no backfills');
+      else print(context.terminal, backfillTable(context.terminal, backfills));
+      return exitCodes.done;
+    });
+  },
+};

@@ -1,0 +1,62 @@
+import { describe } from '@flowline/core';
+import type { Command } from '../command-line/command.js';
+import { toJson } from '../output/shapes.js';
+import { table } from '../output/table.js';
+import { instant } from '../output/words.js';
+import { withSession } from '../session/with-session.js';
+import { exitCodes } from '../terminal/exit-codes.js';
+import { print } from '../terminal/terminal.js';
+
+export const command: Command = {
+  options: {
+    all: { type: 'boolean', describe: 'retired DAGs too' },
+    project: { type: 'string', describe: 'only those of this project', requiresArg: true },
+  },
+  examples: [
+    ['flow dags', 'what is deployed, with the next fire of each'],
+    ['flow dags --json | jq .[].id', 'just the ids'],
+  ],
+  async run(args, context) {
+    return withSession(args, context, async (session) => {
+      const dags = await session.store.listDags({
+        ...(args.all ? {} : { state: 'active' as const }),
+        ...(args.project === undefined ? {} : { project: args.project }),
+      });
+      const rows = await Promise.all(
+        dags.map(async (dag) => {
+          const [definition, runs] = await Promise.all([
+            session.store.getVersion(dag.id, dag.version),
+            session.store.countRuns(dag.id),
+          ]);
+          return {
+            dag,
+            schedule: definition?.schedule ?? null,
+            openRuns: (runs.queued ?? 0) + (runs.running ?? 0),
+          };
+        }),
+      );
+      if (args.json) {
+        print(context.terminal, toJson(rows.map(({ dag, ...rest }) => ({ ...dag, ...rest }))));
+      } else if (rows.length === 0) {
+        print(context.terminal, 'nothing is deployed: run "flow deploy"');
+      } else {
+        print(
+          context.terminal,
+          table(
+            context.terminal,
+            ['DAG', 'VERSION', 'SCHEDULE', 'NEXT FIRE', 'OPEN RUNS', 'STATE'],
+            rows.map(({ dag, schedule, openRuns }) => [
+              dag.id,
+              dag.version.slice(0, 12),
+              schedule === null ? 'on demand' : describe(schedule),
+              dag.pausedAt === null ? instant(dag.nextFireAt) : 'paused',
+              String(openRuns),
+              dag.broken === null ? dag.state : `schedule broken: ${dag.broken}`,
+            ]),
+          ),
+        );
+      }
+      return exitCodes.done;
+    });
+  },
+};

@@ -1,0 +1,42 @@
+import { type CompiledDag, compile, type Problem } from '@flowline/core';
+import type { GlobalFlags } from '../command-line/command.js';
+import type { Settings } from '../config/settings.js';
+import { loadJobs } from '../loading/load-jobs.js';
+import { settingsOf } from './settings-of.js';
+
+/** A project's jobs, loaded and compiled. */
+export interface Project {
+  readonly settings: Settings;
+  readonly classes: readonly object[];
+  readonly files: readonly string[];
+  readonly dags: readonly CompiledDag[];
+  /** Of loading and of compiling; warnings too. */
+  readonly problems: readonly Problem[];
+  readonly hasErrors: boolean;
+}
+
+/** Finds the config, loads the job files (or those under `paths`) and compiles them. */
+export async function loadProject(
+  flags: GlobalFlags,
+  paths: readonly string[] | undefined,
+  { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+): Promise<Project> {
+  const settings = await settingsOf(flags, { cwd, env });
+  const loaded = await loadJobs({
+    cwd,
+    root: settings.root,
+    jobs: settings.jobs,
+    paths,
+    configFile: settings.configFile,
+  });
+  const compiled = compile(loaded.classes);
+  const problems = [...loaded.problems, ...compiled.problems];
+  return {
+    settings,
+    classes: loaded.classes,
+    files: loaded.files,
+    dags: compiled.dags,
+    problems,
+    hasErrors: problems.some(({ severity }) => severity === 'error'),
+  };
+}

@@ -1,0 +1,126 @@
+import { OptionError, parseDateRange, UsageError } from '@flowline/core';
+import type { BackfillPlan, BackfillRequest } from '@flowline/core/internal';
+import type { CommandContext } from '../command-line/command.js';
+import { backfillLine } from '../output/backfill-text.js';
+import { backfillJson, toJson } from '../output/shapes.js';
+import { table } from '../output/table.js';
+import { counted, instant } from '../output/words.js';
+import { exitCodes } from '../terminal/exit-codes.js';
+import { note, print } from '../terminal/terminal.js';
+import { requireDag } from './require.js';
+import { watchBackfill } from './watch-backfill.js';
+import type { Session } from './with-session.js';
+
+/** More dates than this need a word from the operator: a forgotten minutely schedule would be a flood. */
+const defaultMost = 1_000;
+const shownDates = 20;
+
+export interface StartBackfillFlags {
+  readonly dag: string;
+  readonly params: unknown;
+  readonly from: string;
+  readonly to?: string;
+  readonly maxActive?: number;
+  readonly order?: 'oldest' | 'newest';
+  readonly reprocess?: 'none' | 'failed' | 'all';
+  readonly reason?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly max?: number;
+  readonly wait?: boolean;
+  readonly json?: boolean;
+}
+
+/** `flow run <dag> --backfill`: plans, shows the plan, stores it, and watches it with --wait. */
+export async function startBackfill(
+  { store }: Session,
+  flags: StartBackfillFlags,
+  context: CommandContext,
+): Promise<number> {
+  const { terminal } = context;
+  const maxActive = wholeFrom1('--max-active', flags.maxActive);
+  const most = wholeFrom1('--max', flags.max) ?? defaultMost;
+  const dag = await requireDag(store, flags.dag);
+  const definition = await store.getVersion(dag.id, dag.version);
+  if (definition?.schedule === undefined) {
+    throw new UsageError(`${dag.id} has no schedule, so there are no logical dates to backfill`, {
+      hint: `Run it once with "flow run ${dag.id}", or give it a schedule.`,
+    });
+  }
+  const range = parseDateRange({ from: flags.from, to: flags.to }, definition.schedule);
+  const request: BackfillRequest = {
+    dagId: dag.id,
+    from: range.from,
+    ...(range.to === undefined ? {} : { to: range.to }),
+    ...(maxActive === undefined ? {} : { maxActive }),
+    ...(flags.order === undefined ? {} : { order: flags.order }),
+    ...(flags.reprocess === undefined ? {} : { reprocess: flags.reprocess }),
+    ...(flags.params === undefined ? {} : { params: flags.params }),
+    ...(flags.reason === undefined ? {} : { reason: flags.reason }),
+  };
+  const plan = await store.planBackfill(request);
+  const toRun = plan.dates.filter(({ action }) => action !== 'skip').length;
+  if (flags.dryRun) {
+    print(terminal, flags.json ? toJson(planJson(plan)) : planText(plan, shownDates, terminal));
+    return exitCodes.done;
+  }
+  if (toRun > most && !flags.yes) {
+    throw new UsageError(`this backfill would make ${toRun} runs, more than ${most}`, {
+      hint: `Look at it with --dry-run, then add --yes, or --max ${toRun}.`,
+    });
+  }
+  // stdout is for the result; the plan goes before it, where a person sees it.
+  if (!flags.json) note(terminal, planText(plan, 5, terminal));
+  const backfill = await store.createBackfill(request);
+  // The leader would do it at its next tick; the first runs need not wait for it.
+  await store.feedBackfills();
+  if (flags.wait) return watchBackfill(store, backfill.id, flags.json === true, context);
+  const now = (await store.getBackfill(backfill.id)) ?? backfill;
+  print(terminal, flags.json ? toJson(backfillJson(now)) : backfillLine(terminal, now));
+  if (!flags.json && now.endedAt === null)
+    note(terminal, `watch it: flow backfill show ${backfill.id} --wait`);
+  return exitCodes.done;
+}
+
+function planJson(plan: BackfillPlan) {
+  const { dagId, ...rest } = plan;
+  return { ...rest, dag: dagId, total: plan.dates.length };
+}
+
+function planText(plan: BackfillPlan, most: number, terminal: CommandContext['terminal']): string {
+  const counts = { create: 0, rerun: 0, skip: 0 };
+  for (const { action } of plan.dates) counts[action] += 1;
+  const first = plan.dates[0]?.logicalDate;
+  const last = plan.dates.at(-1)?.logicalDate;
+  const head = `${counted(plan.dates.length, 'interval')} of ${plan.dagId} from ${instant(plan.from)} (included) to ${instant(plan.to)} (excluded)`;
+  if (first === undefined || last === undefined) return [head, ...notes(plan)].join('\n');
+  const shown = plan.dates.slice(0, most);
+  return [
+    head,
+    `first ${instant(first)}, last ${instant(last)}: ${counts.create} to create, ${counts.rerun} to run again, ${counts.skip} left alone`,
+    ...notes(plan),
+    table(
+      terminal,
+      ['LOGICAL DATE', 'ACTION', 'BECAUSE'],
+      shown.map(({ logicalDate, action, because }) => [
+        instant(logicalDate),
+        action,
+        because ?? '',
+      ]),
+    ),
+    ...(plan.dates.length > shown.length
+      ? [`... and ${plan.dates.length - shown.length} more`]
+      : []),
+  ].join('\n');
+}
+
+function notes(plan: BackfillPlan): string[] {
+  return plan.note === null ? [] : [`note: ${plan.note}`];
+}
+
+function wholeFrom1(flag: string, value: number | undefined): number | undefined {
+  if (value !== undefined && (!Number.isInteger(value) || value < 1)) {
+    throw new OptionError(flag, 'a whole number from 1', value);
+  }
+  return value;
+}

@@ -1,0 +1,39 @@
+import { isFlowError } from '@flowline/core';
+
+/** What an exit status of `flow` means; documented in docs/cli.md. */
+export const exitCodes = {
+  done: 0,
+  /** What was asked for failed: a run failed, a check found a fault, a thing is not there. */
+  failed: 1,
+  /** Wrong usage, configuration or definition. */
+  usage: 2,
+  unreachable: 3,
+  /** Some of it was done. */
+  partly: 4,
+  interrupted: 130,
+  terminated: 143,
+} as const;
+
+/** The status for an error that ended a command. */
+export function exitCodeOf(error: unknown): number {
+  if (!isFlowError(error)) return exitCodes.failed;
+  switch (error.code) {
+    case 'usage':
+    case 'option':
+    case 'decorator':
+    case 'config':
+    case 'load':
+    case 'compile':
+    case 'payload':
+      return exitCodes.usage;
+    case 'store-unreachable':
+      return exitCodes.unreachable;
+    default:
+      return exitCodes.failed;
+  }
+}
+
+/** The status after a signal that was answered with a clean end. */
+export function exitCodeOfSignal(signal: unknown): number {
+  return signal === 'SIGTERM' ? exitCodes.terminated : exitCodes.interrupted;
+}
