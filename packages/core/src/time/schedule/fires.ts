@@ -7,8 +7,8 @@ import { walkFireGroups, walkFires, walkFiresBack } from './walk-fires.js';
 
 /** What a run covers: from the fire before it (included) to its logical date (excluded). */
 export interface DataInterval {
-  readonly start: Date;
-  readonly end: Date;
+  readonly from: Date;
+  readonly to: Date;
 }
 
 export interface NextFiresOptions {
@@ -91,8 +91,8 @@ export function* fireBatches(
 export function dataIntervalOf(schedule: Schedule, logicalDate: Date): DataInterval {
   const at = instantOf(logicalDate, 'logicalDate');
   return {
-    start: new Date(previousAtOf(rulesOf(schedule), at) ?? at),
-    end: new Date(at),
+    from: new Date(previousAtOf(rulesOf(schedule), at) ?? at),
+    to: new Date(at),
   };
 }
 

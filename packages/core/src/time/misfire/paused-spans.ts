@@ -1,0 +1,22 @@
+/** A stretch in which a DAG was paused, in the database's time; `to` is null while it still is. */
+export interface PausedSpan {
+  /** Included. */
+  readonly from: Date;
+  /** Excluded. */
+  readonly to: Date | null;
+  /** What the resume asked for; null or absent: the DAG's own `onResume`. */
+  readonly onResume?: 'skip' | 'latest' | 'all' | null;
+}
+
+/** Where the open pause begins, in epoch milliseconds; Infinity when there is none. Fires from there on wait. */
+export function openPauseFrom(spans: readonly PausedSpan[]): number {
+  const open = spans.find((span) => span.to === null);
+  return open === undefined ? Number.POSITIVE_INFINITY : open.from.getTime();
+}
+
+/** The closed span in which an instant lies. */
+export function closedPauseAt(spans: readonly PausedSpan[], at: number): PausedSpan | undefined {
+  return spans.find(
+    (span) => span.to !== null && span.from.getTime() <= at && at < span.to.getTime(),
+  );
+}
