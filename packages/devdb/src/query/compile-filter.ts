@@ -4,7 +4,7 @@ import { type Doc, isDoc, isTruthy, type Value } from '../values/value.js';
 import { isOperatorDocument } from './comparison.js';
 import { atDottedPath, compileEquality, compileOperators } from './field-operators.js';
 import type { FilterEnv } from './filter-env.js';
-import { allOf, anyOf, type FilterNode, notNode } from './filter-node.js';
+import { allOf, anyOf, type Conjunct, type FilterNode, notNode, Rank } from './filter-node.js';
 import { compileJsonSchema } from './json-schema.js';
 import type { MatchPosition } from './path.js';
 
@@ -36,44 +36,52 @@ export function compileFilter(filter: Doc, env: FilterEnv): Matcher {
 
 /** Compiles a filter to a node, for use inside of other filters. */
 export function compileNode(filter: Doc, env: FilterEnv): FilterNode {
-  const nodes: FilterNode[] = [];
-  for (const [key, operand] of filter) {
-    const node = key.startsWith('$')
-      ? compileTopLevel(key, operand, env)
-      : compileField(key, operand, env);
-    if (node) nodes.push(node);
-  }
-  return allOf(nodes);
+  return allOf(compileConjuncts(filter, env));
+}
+
+function compileConjuncts(filter: Doc, env: FilterEnv): Conjunct[] {
+  return [...filter].flatMap(([key, operand]) =>
+    key.startsWith('$') ? compileTopLevel(key, operand, env) : compileField(key, operand, env),
+  );
 }
 
 /** Compiles what a filter says of one field. */
-export function compileField(path: string, operand: Value, env: FilterEnv): FilterNode {
-  const isOperators = isDoc(operand) && isOperatorDocument(operand);
-  const condition = isOperators
-    ? compileOperators(operand, { path, env, compileNested: compileNode })
-    : compileEquality(operand, path);
-  return atDottedPath(condition, path);
+function compileField(path: string, operand: Value, env: FilterEnv): Conjunct[] {
+  const conditions =
+    isDoc(operand) && isOperatorDocument(operand)
+      ? compileOperators(operand, { path, env, compileNested: compileNode })
+      : [compileEquality(operand, path)];
+  return atDottedPath(conditions, path);
 }
 
-function compileTopLevel(operator: string, operand: Value, env: FilterEnv): FilterNode | null {
+function conjunct(rank: Rank, node: FilterNode): Conjunct[] {
+  return [{ rank, node, path: '' }];
+}
+
+function compileTopLevel(operator: string, operand: Value, env: FilterEnv): Conjunct[] {
   switch (operator) {
     case '$and':
-      return allOf(compileClauses(operator, operand, env));
-    case '$or':
-      return anyOf(compileClauses(operator, operand, env));
-    case '$nor':
-      return notNode(anyOf(compileClauses(operator, operand, env)));
+      return clausesOf(operator, operand).flatMap((clause) => compileConjuncts(clause, env));
+    case '$or': {
+      const clauses = clausesOf(operator, operand);
+      // One alternative is none: the clause then counts as part of the conjunction.
+      if (clauses.length === 1) return compileConjuncts(clauses[0]!, env);
+      return conjunct(Rank.or, anyOf(clauses.map((clause) => compileNode(clause, env))));
+    }
+    case '$nor': {
+      const clauses = clausesOf(operator, operand).map((clause) => compileNode(clause, env));
+      return conjunct(Rank.nor, notNode(anyOf(clauses)));
+    }
     case '$expr':
-      return compileExpr(operand, env);
+      return conjunct(Rank.expression, compileExpr(operand, env));
     case '$jsonSchema':
       if (!isDoc(operand)) throw new DbError(14, '$jsonSchema must be an object');
-      return compileJsonSchema(operand);
+      return conjunct(Rank.always, compileJsonSchema(operand));
     case '$comment':
-      return null;
     case '$alwaysTrue':
-      return null;
+      return [];
     case '$alwaysFalse':
-      return () => false;
+      return conjunct(Rank.always, () => false);
     case '$where':
       throw badValue('no globalScriptEngine in $where parsing');
     case '$text':
@@ -87,12 +95,12 @@ function compileTopLevel(operator: string, operand: Value, env: FilterEnv): Filt
   }
 }
 
-function compileClauses(operator: string, operand: Value, env: FilterEnv): FilterNode[] {
+function clausesOf(operator: string, operand: Value): Doc[] {
   if (!Array.isArray(operand)) throw badValue(`${operator} must be an array`);
   if (operand.length === 0) throw badValue('$and/$or/$nor must be a nonempty array');
   return operand.map((clause) => {
     if (!isDoc(clause)) throw badValue('$or/$and/$nor entries need to be full objects');
-    return compileNode(clause, env);
+    return clause;
   });
 }
 

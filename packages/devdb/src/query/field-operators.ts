@@ -14,7 +14,7 @@ import {
 import { compileBits } from './bits.js';
 import { compileComparison, compileIn, isOperatorDocument } from './comparison.js';
 import type { FilterEnv } from './filter-env.js';
-import { allOf, type FilterNode } from './filter-node.js';
+import { allOf, type Conjunct, type FilterNode, notNode, Rank } from './filter-node.js';
 import { compileModulo } from './modulo.js';
 import { anyAtPath, type MatchPosition, type Path, type Predicate, splitPath } from './path.js';
 import { compileRegExp } from './regex.js';
@@ -25,6 +25,7 @@ import { compileTypeTest } from './type-test.js';
  * `$elemMatch`) of one value.
  */
 export interface FieldCondition {
+  readonly rank: Rank;
   /** Whether one value meets the condition; arrays are not searched. */
   readonly value: ValueTest;
   /** Whether what a path names meets it. */
@@ -45,8 +46,9 @@ export interface FieldContext {
 }
 
 /** A condition whose test is asked of each element of an array and of the array. */
-function traversing(test: Predicate): FieldCondition {
+function traversing(rank: Rank, test: Predicate): FieldCondition {
   return {
+    rank,
     value: test,
     at: (path) => {
       if (path.length > 1) {
@@ -67,6 +69,7 @@ function traversing(test: Predicate): FieldCondition {
 
 /** A condition on an array itself; without one at the path's end it fails. */
 function onArray(
+  rank: Rank,
   test: (array: readonly Value[], position: MatchPosition | null) => boolean,
 ): FieldCondition {
   const isMatch =
@@ -74,6 +77,7 @@ function onArray(
     (value) =>
       Array.isArray(value) && test(value, position);
   return {
+    rank,
     value: (value, position) => Array.isArray(value) && test(value, position),
     at: (path) => (container, position) => {
       if (!position) return anyAtPath(container, path, 0, false, isMatch(null), null);
@@ -87,52 +91,50 @@ function onArray(
   };
 }
 
-/** The opposite of a condition, which no array search can turn into "some element does not". */
-export function negated(condition: FieldCondition): FieldCondition {
+/** The opposite of conditions, which no array search can turn into "some element does not". */
+function negated(conditions: readonly FieldCondition[]): FieldCondition {
   return {
-    value: (value) => !condition.value(value, null),
-    at: (path) => {
-      const node = condition.at(path);
-      return (container) => !node(container, null);
-    },
+    rank: Rank.not,
+    value: (value) => !conditions.every((condition) => condition.value(value, null)),
+    at: (path) => notNode(allAt(conditions, path)),
   };
 }
 
-/** All conditions hold, each one for a value of its own. */
-export function conjunction(conditions: readonly FieldCondition[]): FieldCondition {
-  if (conditions.length === 1) return conditions[0]!;
-  return {
-    value: (value, position) => conditions.every((condition) => condition.value(value, position)),
-    at: (path) => allOf(conditions.map((condition) => condition.at(path))),
-  };
+function allAt(conditions: readonly FieldCondition[], path: Path): FilterNode {
+  return allOf(conditions.map(({ rank, at }) => ({ rank, node: at(path), path: '' })));
 }
 
-const NEVER: FieldCondition = { value: () => false, at: () => () => false };
+const NEVER: FieldCondition = { rank: Rank.always, value: () => false, at: () => () => false };
 
 /** Equality, or the match of a pattern: what a plain value in a filter means. */
 export function compileEquality(operand: Value, path: string): FieldCondition {
   if (operand instanceof BSONRegExp) {
-    return traversing(compileRegExp(operand.pattern, operand.options));
+    return traversing(Rank.regex, compileRegExp(operand.pattern, operand.options));
   }
-  return traversing(compileComparison('$eq', operand, path));
+  return traversing(Rank.eq, compileComparison('$eq', operand, path));
 }
 
-/** Compiles the operators of one field, e.g. `{$gt: 1, $lt: 5}`. */
-export function compileOperators(operators: Doc, context: FieldContext): FieldCondition {
-  const conditions: FieldCondition[] = [];
-  for (const [operator, operand] of operators) {
-    const compiled = compileOperator(operator, operand, operators, context);
-    if (compiled) conditions.push(compiled);
-  }
-  return conjunction(conditions);
+/** Compiles the operators of one field, e.g. `{$gt: 1, $lt: 5}`; all of them must hold. */
+export function compileOperators(operators: Doc, context: FieldContext): FieldCondition[] {
+  return [...operators].flatMap(([operator, operand]) =>
+    compileOperator(operator, operand, operators, context),
+  );
 }
+
+const COMPARISON_RANKS = {
+  $eq: Rank.eq,
+  $gt: Rank.gt,
+  $gte: Rank.gte,
+  $lt: Rank.lt,
+  $lte: Rank.lte,
+} as const;
 
 function compileOperator(
   operator: string,
   operand: Value,
   siblings: Doc,
   context: FieldContext,
-): FieldCondition | null {
+): FieldCondition | FieldCondition[] {
   const { path } = context;
   switch (operator) {
     case '$eq':
@@ -140,33 +142,34 @@ function compileOperator(
     case '$gte':
     case '$lt':
     case '$lte':
-      return traversing(compileComparison(operator, operand, path));
+      return traversing(COMPARISON_RANKS[operator], compileComparison(operator, operand, path));
     case '$ne':
       if (operand instanceof BSONRegExp) throw badValue("Can't have regex as arg to $ne.");
-      return negated(traversing(compileComparison('$eq', operand, path)));
+      return negated([traversing(Rank.eq, compileComparison('$eq', operand, path))]);
     case '$in':
     case '$nin': {
       if (!Array.isArray(operand)) throw badValue(`${operator} needs an array`);
-      const condition = traversing(compileIn(operand, path));
-      return operator === '$in' ? condition : negated(condition);
+      const rank = operand.length === 1 ? Rank.eq : Rank.in;
+      const condition = traversing(rank, compileIn(operand, path));
+      return operator === '$in' ? condition : negated([condition]);
     }
     case '$exists': {
-      const exists = traversing((value) => value !== MISSING);
-      return isTruthy(operand) ? exists : negated(exists);
+      const exists = traversing(Rank.exists, (value) => value !== MISSING);
+      return isTruthy(operand) ? exists : negated([exists]);
     }
     case '$type':
-      return traversing(compileTypeTest(operand, path));
+      return traversing(Rank.type, compileTypeTest(operand, path));
     case '$not':
       return compileNot(operand, context);
     case '$regex':
-      return traversing(compileRegexOperator(operand, siblings.get('$options')));
+      return traversing(Rank.regex, compileRegexOperator(operand, siblings.get('$options')));
     case '$options':
       if (!siblings.has('$regex')) throw badValue('$options needs a $regex');
-      return null;
+      return [];
     case '$size':
       return compileSize(operand);
     case '$mod':
-      return traversing(compileModulo(operand));
+      return traversing(Rank.mod, compileModulo(operand));
     case '$all':
       return compileAll(operand, context);
     case '$elemMatch':
@@ -175,7 +178,7 @@ function compileOperator(
     case '$bitsAnySet':
     case '$bitsAllClear':
     case '$bitsAnyClear':
-      return traversing(compileBits(operator, operand, path));
+      return traversing(Rank.bits, compileBits(operator, operand, path));
     case '$near':
     case '$nearSphere':
     case '$geoWithin':
@@ -189,7 +192,7 @@ function compileOperator(
 }
 
 function compileNot(operand: Value, context: FieldContext): FieldCondition {
-  if (operand instanceof BSONRegExp) return negated(compileEquality(operand, context.path));
+  if (operand instanceof BSONRegExp) return negated([compileEquality(operand, context.path)]);
   if (!isDoc(operand)) throw badValue('$not needs a regex or a document');
   if (operand.size === 0) throw badValue('$not cannot be empty');
   return negated(compileOperators(operand, context));
@@ -212,31 +215,27 @@ function compileSize(operand: Value): FieldCondition {
   const size = toDouble(operand);
   if (!Number.isInteger(size)) throw badValue('$size must be a whole number');
   if (size < 0) throw badValue('$size may not be negative');
-  return onArray((array) => array.length === size);
+  return onArray(Rank.size, (array) => array.length === size);
 }
 
-function compileAll(operand: Value, context: FieldContext): FieldCondition {
+function compileAll(operand: Value, context: FieldContext): FieldCondition[] {
   if (!Array.isArray(operand)) throw badValue('$all needs an array');
-  if (operand.length === 0) return NEVER;
+  if (operand.length === 0) return [NEVER];
   const first = operand[0];
   if (isDoc(first) && first.keys().next().value === '$elemMatch') {
-    return conjunction(
-      operand.map((element) => {
-        if (!isDoc(element) || element.keys().next().value !== '$elemMatch') {
-          throw badValue('$all/$elemMatch has to be consistent');
-        }
-        return compileElemMatch(element.get('$elemMatch'), context);
-      }),
-    );
-  }
-  return conjunction(
-    operand.map((element) => {
-      if (isDoc(element) && isOperatorDocument(element)) {
-        throw badValue('no $ expressions in $all');
+    return operand.map((element) => {
+      if (!isDoc(element) || element.keys().next().value !== '$elemMatch') {
+        throw badValue('$all/$elemMatch has to be consistent');
       }
-      return compileEquality(element, context.path);
-    }),
-  );
+      return compileElemMatch(element.get('$elemMatch'), context);
+    });
+  }
+  return operand.map((element) => {
+    if (isDoc(element) && isOperatorDocument(element)) {
+      throw badValue('no $ expressions in $all');
+    }
+    return compileEquality(element, context.path);
+  });
 }
 
 /** Operators at the top of an `$elemMatch` that make it one on documents all the same. */
@@ -246,13 +245,13 @@ function compileElemMatch(operand: Value, context: FieldContext): FieldCondition
   if (!isDoc(operand)) throw badValue('$elemMatch needs an Object');
   const first = operand.keys().next().value;
   if (isOperatorDocument(operand, true) && !DOCUMENT_OPERATORS.has(first!)) {
-    const condition = compileOperators(operand, { ...context, path: '' });
-    return onArray((array, position) => findElement(array, condition.value, position));
+    const conditions = compileOperators(operand, { ...context, path: '' });
+    const holds: ValueTest = (value) => conditions.every((each) => each.value(value, null));
+    return onArray(Rank.elemMatchValue, (array, position) => findElement(array, holds, position));
   }
   const node = context.compileNested(operand, context.env);
-  return onArray((array, position) =>
-    findElement(array, (element) => isContainer(element) && node(element, null), position),
-  );
+  const holds: ValueTest = (element) => isContainer(element) && node(element, null);
+  return onArray(Rank.elemMatchObject, (array, position) => findElement(array, holds, position));
 }
 
 function isContainer(value: Value | Missing): value is Doc | Value[] {
@@ -272,7 +271,8 @@ function findElement(
   return false;
 }
 
-/** A condition on a path from the filter's own spelling of it. */
-export function atDottedPath(condition: FieldCondition, dotted: string): FilterNode {
-  return condition.at(splitPath(dotted));
+/** The conditions on a path, as the filter spells it. */
+export function atDottedPath(conditions: readonly FieldCondition[], dotted: string): Conjunct[] {
+  const path = splitPath(dotted);
+  return conditions.map(({ rank, at }) => ({ rank, path: dotted, node: at(path) }));
 }
