@@ -60,13 +60,14 @@ export function readObject(
   const object = value as Record<string, unknown>;
   for (const key of Object.keys(object)) {
     if (known.includes(key) || object[key] === undefined) continue;
-    const near = didYouMean(key, known);
-    const place = moved[key];
+    // A slip of the pen may also be near to a word that other tools use.
+    const near = didYouMean(key, [...known, ...Object.keys(moved)]) ?? key;
+    const hint = moved[near] ?? (near === key ? undefined : `Did you mean '${near}'?`);
     report(
       member(field, object, key),
       'unknown-option',
       `expected one of ${listOf(known)}, found '${key}'`,
-      place ?? (near === undefined ? undefined : `Did you mean '${near}'?`),
+      hint,
     );
   }
   return object;
@@ -132,7 +133,7 @@ export function readDuration(field: Field, limits: DurationLimits = {}): number 
     return parseDuration(field.value, field.path, limits);
   } catch (error) {
     if (!isFlowError(error, 'option')) throw error;
-    reportFound(field, 'duration-invalid', (error as OptionError).expected, error.hint);
+    reportFound(field, 'duration', (error as OptionError).expected, error.hint);
     return undefined;
   }
 }

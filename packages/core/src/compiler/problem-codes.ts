@@ -34,7 +34,7 @@ export const compilerProblemCodes = {
   'option-value': 'error',
   'option-range': 'error',
   'option-clash': 'error',
-  'duration-invalid': 'error',
+  duration: 'error',
   'backoff-without-retries': 'error',
   'errors-without-retries': 'error',
   'option-without-effect': 'warning',

@@ -9,7 +9,7 @@ export interface Site {
 }
 
 // `at name (file:1:2)`, `at file:///x.ts:1:2`, `at async C:\x.ts:1:2`
-const framePattern = /(?:\(|at (?:async )?)((?:file:\/\/|\/|[A-Za-z]:[\\/])[^()]*?):(\d+):\d+\)?$/;
+const framePattern = /(?:\(|at (?:async )?)((?:file:\/\/|\/|[A-Za-z]:[\\/])[^<>]*?):(\d+):\d+\)?$/;
 
 /**
  * Where the function `below` was called from: the place of the decorator in the user's file. Reads the text of a

@@ -9,7 +9,7 @@ export const collect: Pass = (compilation) => {
     const job: JobNode = {
       authored,
       name: authored.name,
-      id: idFrom(authored.options, authored.name),
+      id: idFrom(authored),
       dependencies: [],
       isLinked: true,
       dag: undefined,
@@ -21,9 +21,11 @@ export const collect: Pass = (compilation) => {
 };
 
 /** The id that raw options give, else that of the class name; may be illegal. */
-export function idFrom(options: unknown, className: string): string {
+export function idFrom({ options, target }: Pick<AuthoredJob, 'options' | 'target'>): string {
   const given = (options as { id?: unknown } | null | undefined)?.id;
-  return typeof given === 'string' ? given : idOfClassName(className);
+  if (typeof given === 'string') return given;
+  // `export default class {}` has no name of its own.
+  return target.name === 'default' ? '' : idOfClassName(target.name);
 }
 
 function checkClass(

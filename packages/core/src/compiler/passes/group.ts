@@ -10,7 +10,7 @@ import { idFrom } from './collect.js';
 export const group: Pass = (compilation) => {
   const dagOf = new Map<unknown, DagNode>();
   for (const authored of compilation.graph.dags) {
-    const id = idFrom(authored.options, authored.name);
+    const id = idFrom(authored);
     const dag: DagNode = newDag(authored, authored.name, id);
     dagOf.set(authored.target, dag);
     compilation.dags.push(dag);

@@ -6,8 +6,12 @@ import type { Field } from '../fields.js';
 export function readSchedule(field: Field): Schedule | undefined {
   if (field.value === undefined) return undefined;
   const { schedule, problems } = parseSchedule(field.value);
-  for (const { path, ...problem } of problems) {
-    field.problems.add(field.subject, { ...problem, field: path });
+  const { cron } = Object(field.value) as { cron?: unknown };
+  for (const { path, message, ...problem } of problems) {
+    // A reader of the report may not have the file at hand: say which expression it is about.
+    const quotes = path !== 'schedule.cron' || typeof cron !== 'string' || message.includes(cron);
+    const said = quotes ? message : `${message}, in '${cron}'`;
+    field.problems.add(field.subject, { ...problem, field: path, message: said });
   }
   return schedule;
 }
