@@ -16,6 +16,7 @@ import type {
   RunState,
   TaskState,
 } from '../model/states.js';
+import type { FireCarry, PendingDecision } from './schedule/pending-decision.js';
 
 /** `dags`: a deployed DAG. `_id` is the DAG id. */
 export interface DagDocument {
@@ -24,14 +25,16 @@ export interface DagDocument {
   /** The current version. */
   version: string;
   state: 'active' | 'retired';
-  /** The cursor: the next fire that nobody has decided on. Null without a schedule or when it has ended. */
+  /** The cursor: the logical date of the next fire that nobody has decided on. Null without a schedule or when it has ended. */
   nextFireAt: Date | null;
-  /** When that fire is due (its logical date + jitter): what the leader's query reads. */
-  nextDueAt: Date | null;
+  /** That fire is due so long after its logical date. */
+  nextJitterMs: number;
   /** Grows with each change of schedule, policy or pause; names the cursor in every compare-and-set. */
   scheduleRev: number;
-  /** A stored decision that has not been carried out; its shape belongs to store/schedule. Null at rest. */
-  pending: unknown;
+  /** A stored decision that has not been carried out: see schedule/settle-schedule.ts. Null at rest. */
+  pending: PendingDecision | null;
+  /** What the last batch left open for the next one (a coalesced run that is still growing). Null at rest. */
+  carry: FireCarry | null;
   /** Since when the DAG is paused. */
   pausedAt: Date | null;
   /** Paused spans, in the database's time; the last is open (`to: null`) while the DAG is paused. */
@@ -117,6 +120,8 @@ export interface LeaseDocument {
   token: number;
   /** Task id # token: names one grant, so that a renewal of many leases is one exact filter. */
   grant: string;
+  /** Names the call that took it: how a batch finds out what it got. */
+  claim: string;
   expiresAt: Date;
 }
 
@@ -229,17 +234,36 @@ export interface BackfillDocument {
   reason: string | null;
   /** Runs that hold a place of this backfill. Changed by admission and release only. */
   activeRunIds: string[];
+  /** Runs that were made and are not counted as closed yet: never more than `maxActive`. */
+  openRunIds: string[];
   createdAt: Date;
   endedAt: Date | null;
+  /** Dates in the range. */
   total: number;
+  /** Left alone by the plan, or found taken when their turn came. */
   skipped: number;
-  /** What each date becomes, in the order of work; its shape belongs to store/backfill. */
-  plan: unknown;
-  /** How many dates of the plan have a run or were left alone. */
+  /** Closed runs by outcome, each counted in the write that pulls it from `openRunIds`. */
+  succeeded: number;
+  failed: number;
+  cancelled: number;
+  /** How many dates the plan gives work; they stand in `backfillDates`. */
+  planned: number;
+  /** How many of those have had their turn: their run was made, or their slot was found taken. */
   cursor: number;
 }
 
-/** `fires`: a fire, or a span, that did not become a run of its own. */
+/** `backfillDates`: a stretch of a backfill's plan, so that no plan outgrows a document. `_id` is backfill id / number. */
+export interface BackfillDatesDocument {
+  _id: string;
+  backfillId: string;
+  /** Place in the plan of the first of `dates`. */
+  start: number;
+  /** In the order of work. */
+  dates: { at: Date; from: Date; generation: number }[];
+  createdAt: Date;
+}
+
+/** `fires`: a fire, or a span, that did not become a run of its own. `_id` is DAG id / first logical date. */
 export interface FireDocument {
   _id: string;
   dagId: string;
@@ -276,6 +300,7 @@ export interface Collections {
   readonly leases: Collection<LeadershipDocument>;
   readonly runners: Collection<RunnerDocument>;
   readonly backfills: Collection<BackfillDocument>;
+  readonly backfillDates: Collection<BackfillDatesDocument>;
   readonly fires: Collection<FireDocument>;
   readonly logs: Collection<LogDocument>;
 }
@@ -290,6 +315,7 @@ export function collectionsOf(db: Db): Collections {
     leases: db.collection('leases'),
     runners: db.collection('runners'),
     backfills: db.collection('backfills'),
+    backfillDates: db.collection('backfillDates'),
     fires: db.collection('fires'),
     logs: db.collection('logs'),
   };
@@ -304,8 +330,14 @@ const retention: IndexDescription = {
 /** Every index, by collection. `name` is stable: `doctor` and `explain` name it. */
 export const indexes: Readonly<Record<keyof Collections, readonly IndexDescription[]>> = {
   dags: [
-    // What is due, and when the scheduler has to look again.
-    { key: { state: 1, nextDueAt: 1 }, name: 'due' },
+    // What is due, and when the scheduler has to look again: equality on the first three.
+    { key: { state: 1, pausedAt: 1, broken: 1, nextFireAt: 1 }, name: 'due' },
+    // Decisions whose writer died. Nearly always empty.
+    {
+      key: { 'pending.from': 1 },
+      name: 'pending',
+      partialFilterExpression: { 'pending.from': { $exists: true } },
+    },
     { key: { project: 1, state: 1 }, name: 'project' },
   ],
   dagVersions: [{ key: { dagId: 1, createdAt: -1 }, name: 'history' }],
@@ -320,6 +352,12 @@ export const indexes: Readonly<Record<keyof Collections, readonly IndexDescripti
       key: { backfillId: 1, state: 1 },
       name: 'backfill',
       partialFilterExpression: { backfillId: { $type: 'string' } },
+    },
+    // Runs of backfills that wait for a place: few, and none that outlived its backfill.
+    {
+      key: { backfillId: 1 },
+      name: 'backfill-queued',
+      partialFilterExpression: { backfillId: { $type: 'string' }, state: 'queued' },
     },
     {
       key: { createdAt: 1 },
@@ -369,13 +407,23 @@ export const indexes: Readonly<Record<keyof Collections, readonly IndexDescripti
     { key: { endedAt: 1 }, name: 'unpropagated', partialFilterExpression: { propagated: false } },
     retention,
   ],
-  slots: [{ key: { dagId: 1, logicalDate: 1, generation: 1 }, name: 'dates' }, retention],
+  slots: [
+    { key: { dagId: 1, logicalDate: 1, generation: 1 }, name: 'dates' },
+    // "Which coalesced run covers these dates?" of a backfill's plan.
+    {
+      key: { dagId: 1, logicalDate: 1 },
+      name: 'coalesced',
+      partialFilterExpression: { coalesced: { $gt: 1 } },
+    },
+    retention,
+  ],
   leases: [],
   runners: [{ key: { heartbeatAt: -1 }, name: 'heartbeat' }, retention],
   backfills: [
     { key: { state: 1, createdAt: 1 }, name: 'state' },
     { key: { dagId: 1, createdAt: -1 }, name: 'newest' },
   ],
+  backfillDates: [{ key: { backfillId: 1, start: 1 }, name: 'plan' }],
   fires: [{ key: { dagId: 1, from: 1 }, name: 'span', unique: true }],
   logs: [
     { key: { runId: 1, storedAt: 1, _id: 1 }, name: 'run' },

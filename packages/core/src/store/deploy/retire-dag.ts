@@ -1,0 +1,48 @@
+import type { StoreContext } from '../context.js';
+import { isDueExpression, readDag } from '../schedule/dag-cursor.js';
+import { busy, maxTries } from '../schedule/lost-races.js';
+import { settleAll } from '../schedule/settle-schedule.js';
+
+/**
+ * Stops the schedule of a DAG that left the code. A decision that is stored already is carried out; fires that are due and
+ * not decided become lines (`skipped`, or `paused` inside a pause): nothing new runs. Runs that exist go on, history stays.
+ * Idempotent: false when there is no such DAG in `project`, or it is retired already.
+ *
+ * One compare-and-set, as a deploy's (deploy-dag.ts): dying before it leaves an active DAG with a settled cursor.
+ */
+export async function retireDag(
+  context: StoreContext,
+  dagId: string,
+  project: string,
+): Promise<boolean> {
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    const before = await readDag(context, dagId);
+    if (before === null || before.dag.project !== project) return false;
+    if (before.dag.state === 'retired') return false;
+    await settleAll(context, dagId, 'retire');
+    const { matchedCount } = await context.collections.dags.updateOne(
+      {
+        _id: dagId,
+        project,
+        state: 'active',
+        pending: null,
+        // A broken schedule has written its fire down and decides nothing any more.
+        $expr: { $or: [{ $ne: ['$broken', null] }, { $not: [isDueExpression] }] },
+      },
+      [
+        {
+          $set: {
+            state: 'retired',
+            retiredAt: '$$NOW',
+            nextFireAt: null,
+            nextJitterMs: 0,
+            carry: null,
+            scheduleRev: { $add: ['$scheduleRev', 1] },
+          },
+        },
+      ],
+    );
+    if (matchedCount === 1) return true;
+  }
+  throw busy(dagId, 'retired');
+}

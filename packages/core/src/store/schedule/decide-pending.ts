@@ -1,0 +1,143 @@
+import type { DagDefinition } from '../../model/definition.js';
+import { type DecideFiresInput, decideFires } from '../../time/misfire/decide-fires.js';
+import { FireLines } from '../../time/misfire/fire-lines.js';
+import { nextFires } from '../../time/schedule/fires.js';
+import { jitterOf } from '../../time/schedule/jitter.js';
+import type { Schedule } from '../../time/schedule/schedule.js';
+import type { DagDocument } from '../collections.js';
+import type { DecidedLine, DecidedRun, PendingDecision } from './pending-decision.js';
+
+/**
+ * What is settled, and into what:
+ * - `due`: what is due, by the DAG's policies. The regular way.
+ * - `replace`: the schedule is about to change. Also the fire whose date has come while its jitter is not over (its run gets a
+ *   start time), and what an open pause has held back so far, by the `onResume` that held until now: the new schedule will
+ *   not know these dates.
+ * - `retire`: the DAG has left the code. What is due becomes lines; nothing runs any more.
+ */
+export type SettleMode = 'due' | 'replace' | 'retire';
+
+/**
+ * Decides one batch at a DAG's cursor. Pure. A schedule that cannot be evaluated, for whatever reason, gives a decision that
+ * writes the fire at the cursor down as `broken` and marks the DAG; so does a version that is not there.
+ */
+export function decidePending(
+  dag: DagDocument,
+  definition: DagDefinition | null,
+  now: Date,
+  mode: SettleMode,
+): PendingDecision {
+  try {
+    if (definition === null) throw new Error(`version ${dag.version} is not in the database`);
+    if (definition.schedule === undefined) throw new Error(`version ${dag.version} has none`);
+    const decided = decide(dag, definition, definition.schedule, now, mode);
+    return {
+      ...decided,
+      from: dag.nextFireAt!,
+      decidedAt: now,
+      version: dag.version,
+      broken: null,
+    };
+  } catch (error) {
+    const broken = error instanceof Error ? error.message : String(error);
+    return brokenDecision(dag, now, broken);
+  }
+}
+
+type Decided = Pick<PendingDecision, 'runs' | 'lines' | 'next' | 'nextJitterMs' | 'carry'>;
+
+function decide(
+  dag: DagDocument,
+  definition: DagDefinition,
+  schedule: Schedule,
+  now: Date,
+  mode: SettleMode,
+): Decided {
+  const input: DecideFiresInput = {
+    schedule,
+    dagId: dag._id,
+    nextFireAt: dag.nextFireAt!,
+    now,
+    misfire: definition.misfire,
+    pausedSpans: dag.pausedSpans,
+    onResume: definition.onResume,
+    carry: dag.carry,
+  };
+  switch (mode) {
+    case 'due':
+      return answer(schedule, input, []);
+    case 'replace': {
+      const pausedSpans = dag.pausedSpans.map((span) => ({ ...span, to: span.to ?? now }));
+      return answer(schedule, { ...input, schedule: withoutJitter(schedule), pausedSpans }, []);
+    }
+    case 'retire': {
+      const pausedSpans = dag.pausedSpans.map(
+        (span) => ({ ...span, to: span.to ?? now, onResume: 'skip' }) as const,
+      );
+      const misfire = { policy: 'skip', maxCatchUp: 0 } as const;
+      // A coalesced run that was growing will not be made: its fires are a line, too.
+      const begun = dag.carry?.folding ?? null;
+      const carry = dag.carry === null ? null : { ...dag.carry, folding: null };
+      const lines: DecidedLine[] = [];
+      if (begun !== null) {
+        const [from] = nextFires(schedule, { after: begun.from });
+        lines.push({ from: from!, to: begun.newest, count: begun.count, reason: 'skipped' });
+      }
+      const { runs, ...rest } = answer(schedule, { ...input, pausedSpans, misfire, carry }, lines);
+      return { ...rest, runs: [], lines: [...rest.lines, ...runs.map(skippedLine)] };
+    }
+  }
+}
+
+/** The decision on `input`, whose schedule may be without the jitter that `schedule` has. */
+function answer(schedule: Schedule, input: DecideFiresInput, before: DecidedLine[]): Decided {
+  const decision = decideFires(input);
+  const jitterAt = (date: Date) => jitterOf(schedule, input.dagId, date);
+  return {
+    runs: decision.runs.map((run) => {
+      const dueAt = new Date(run.logicalDate.getTime() + jitterAt(run.logicalDate));
+      return { ...run, notBefore: run.notBefore ?? (dueAt > input.now ? dueAt : null) };
+    }),
+    lines: [...before, ...decision.fires],
+    next: decision.nextFireAt,
+    nextJitterMs: decision.nextFireAt === null ? 0 : jitterAt(decision.nextFireAt),
+    carry: decision.carry,
+  };
+}
+
+/** The cursor stays where it is: it shows since when nothing could be decided. What was begun is written down. */
+function brokenDecision(dag: DagDocument, now: Date, broken: string): PendingDecision {
+  const at = dag.nextFireAt!;
+  const begun = dag.carry?.folding ?? null;
+  const lines = new FireLines(dag.carry?.line ?? null);
+  lines.close();
+  return {
+    from: at,
+    decidedAt: now,
+    version: dag.version,
+    runs: [],
+    lines: [
+      ...lines.closed,
+      ...(begun === null
+        ? []
+        : [
+            { from: begun.newest, to: begun.newest, count: begun.count, reason: 'broken' as const },
+          ]),
+      { from: at, to: at, count: 1, reason: 'broken' },
+    ],
+    next: at,
+    nextJitterMs: dag.nextJitterMs,
+    carry: null,
+    broken,
+  };
+}
+
+function withoutJitter(schedule: Schedule): Schedule {
+  if (schedule.kind === 'at' || schedule.jitterMs === undefined) return schedule;
+  const { jitterMs: _, ...rest } = schedule;
+  return rest;
+}
+
+function skippedLine(run: DecidedRun): DecidedLine {
+  return { from: run.logicalDate, to: run.logicalDate, count: run.coalesced, reason: 'skipped' };
+}

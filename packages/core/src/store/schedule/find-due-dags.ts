@@ -1,0 +1,55 @@
+import type { StoreContext } from '../context.js';
+import { narrowTo } from '../server-time.js';
+import { isDueExpression } from './dag-cursor.js';
+
+/** Fires lie after it; a range that begins here leaves out DAGs without a cursor. */
+const beginning = new Date(0);
+
+/** A cursor that may become due: its schedule is neither stopped nor broken. */
+const live = { state: 'active', pausedAt: null, broken: null } as const;
+
+/**
+ * Ids of DAGs to settle: those with an unfinished decision, then those whose cursor is due by the database's clock, the
+ * longest due first.
+ */
+export async function findDueDags(context: StoreContext, limit: number): Promise<string[]> {
+  const { dags } = context.collections;
+  // The index range is narrowed by an estimate; the server's clock decides. A jittered DAG is read early and left.
+  const until = await narrowTo(context.clock);
+  const [unfinished, due] = await Promise.all([
+    dags
+      .find({ 'pending.from': { $gt: beginning } })
+      .project<{ _id: string }>({ _id: 1 })
+      .limit(limit)
+      .toArray(),
+    dags
+      .find({ ...live, nextFireAt: { $gt: beginning, $lte: until }, $expr: isDueExpression })
+      .sort({ nextFireAt: 1 })
+      .project<{ _id: string }>({ _id: 1 })
+      .limit(limit)
+      .toArray(),
+  ]);
+  return [...new Set([...unfinished, ...due].map((dag) => dag._id))].slice(0, limit);
+}
+
+/** When the earliest cursor is due (its logical date + jitter), also when that has passed. Null when nothing is scheduled. */
+export async function earliestFireAt(context: StoreContext): Promise<Date | null> {
+  const cursor = context.collections.dags
+    .find({ ...live, nextFireAt: { $gt: beginning } })
+    .sort({ nextFireAt: 1 })
+    .project<{ nextFireAt: Date; nextJitterMs: number }>({ nextFireAt: 1, nextJitterMs: 1 })
+    .batchSize(10);
+  let earliestMs: number | null = null;
+  try {
+    // In order of logical date; a later date can only be due earlier while it is before the best due instant so far.
+    for (let dag = await cursor.next(); dag !== null; dag = await cursor.next()) {
+      const logicalMs = dag.nextFireAt.getTime();
+      if (earliestMs !== null && logicalMs >= earliestMs) break;
+      const dueMs = logicalMs + dag.nextJitterMs;
+      earliestMs = earliestMs === null ? dueMs : Math.min(earliestMs, dueMs);
+    }
+  } finally {
+    await cursor.close();
+  }
+  return earliestMs === null ? null : new Date(earliestMs);
+}

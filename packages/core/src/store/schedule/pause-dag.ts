@@ -1,0 +1,111 @@
+/**
+ * Pausing and resuming a schedule.
+ *
+ * Authority: the DAG's document. A pause is a span `[from, to)` in the database's time; it is open (`to: null`, `pausedAt` set)
+ * until the resume. Fires before it were settled before it began, fires inside it are decided after the resume, by
+ * `onResume`. While it is open nothing of the schedule is decided.
+ *
+ * Each of the two is one compare-and-set on (nextFireAt, scheduleRev, pending: null), so it falls wholly before or wholly
+ * after any decision. Pausing also asks the server that nothing is due at that moment: what came due since the settling is
+ * settled first. Dying before the write changes nothing but what any leader would have settled anyway.
+ */
+import { NotFoundError } from '../../errors.js';
+import type { DagDefinition } from '../../model/definition.js';
+import type { DagDocument } from '../collections.js';
+import type { StoreContext } from '../context.js';
+import { isDueExpression, readDag } from './dag-cursor.js';
+import { busy, maxTries } from './lost-races.js';
+import { settleAll } from './settle-schedule.js';
+
+/**
+ * Opens a paused span at the database's now, after settling what is due. False when the DAG was paused already.
+ * Throws NotFoundError.
+ */
+export async function pauseDag(context: StoreContext, dagId: string): Promise<boolean> {
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    await settleAll(context, dagId, 'due');
+    const dag = await readExisting(context, dagId);
+    if (dag.pausedAt !== null) return false;
+    const { matchedCount } = await context.collections.dags.updateOne(
+      {
+        _id: dagId,
+        nextFireAt: dag.nextFireAt,
+        scheduleRev: dag.scheduleRev,
+        state: dag.state,
+        broken: dag.broken,
+        pending: null,
+        // A retired or broken schedule decides nothing, however old its cursor is.
+        ...(dag.state === 'active' && dag.broken === null
+          ? { $expr: { $not: [isDueExpression] } }
+          : {}),
+      },
+      [
+        {
+          $set: {
+            pausedAt: '$$NOW',
+            pausedSpans: {
+              $concatArrays: ['$pausedSpans', [{ from: '$$NOW', to: null, onResume: null }]],
+            },
+            scheduleRev: { $add: ['$scheduleRev', 1] },
+          },
+        },
+      ],
+    );
+    if (matchedCount === 1) return true;
+  }
+  throw busy(dagId, 'paused');
+}
+
+/**
+ * Closes the span at the database's now; the fires inside it are due from then on, under `onResume` or else the DAG's own
+ * policy. False when the DAG was not paused. Throws NotFoundError.
+ */
+export async function resumeDag(
+  context: StoreContext,
+  dagId: string,
+  onResume?: DagDefinition['onResume'],
+): Promise<boolean> {
+  for (let tries = 0; tries < maxTries; tries += 1) {
+    await settleAll(context, dagId, 'due');
+    const dag = await readExisting(context, dagId);
+    if (dag.pausedAt === null) return false;
+    const closed = { to: '$$NOW', onResume: { $literal: onResume ?? null } };
+    const { matchedCount } = await context.collections.dags.updateOne(
+      {
+        _id: dagId,
+        scheduleRev: dag.scheduleRev,
+        pausedAt: dag.pausedAt,
+        pending: null,
+      },
+      [
+        {
+          $set: {
+            pausedAt: null,
+            pausedSpans: {
+              $map: {
+                input: '$pausedSpans',
+                as: 'span',
+                in: {
+                  $cond: [
+                    { $eq: ['$$span.to', null] },
+                    { $mergeObjects: ['$$span', closed] },
+                    '$$span',
+                  ],
+                },
+              },
+            },
+            scheduleRev: { $add: ['$scheduleRev', 1] },
+          },
+        },
+      ],
+    );
+    if (matchedCount === 1) return true;
+  }
+  throw busy(dagId, 'resumed');
+}
+
+async function readExisting(context: StoreContext, dagId: string): Promise<DagDocument> {
+  const reading = await readDag(context, dagId);
+  if (reading === null) throw new NotFoundError(`There is no DAG "${dagId}".`);
+  return reading.dag;
+}
