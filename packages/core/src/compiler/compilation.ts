@@ -1,44 +1,6 @@
-/** What the passes of the compiler share and fill in, step by step. */
-
-import type { AuthoredDag, AuthoredGraph, AuthoredJob } from '../definition/graph.js';
-import type { DagDefinition, JobDefinition } from '../model/definition.js';
+import type { AuthoredGraph } from '../definition/graph.js';
+import type { DagNode, JobNode } from './nodes.js';
 import type { ProblemList } from './problem-list.js';
-
-/** One job on its way to a definition. Each field is filled by the pass that its comment names. */
-export interface JobNode {
-  readonly authored: AuthoredJob;
-  readonly name: string;
-  /** collect: the id given, else that of the class name; may be illegal until `identify` has looked at it. */
-  readonly id: string;
-  /** link: the dependencies that could be resolved, in order. */
-  dependencies: JobNode[];
-  /** link: false when an entry of @DependsOn or `dag` could not be resolved; later passes then judge less. */
-  isLinked: boolean;
-  /** group */
-  dag: DagNode | undefined;
-  /** readJobOptions */
-  settings: JobSettings | undefined;
-}
-
-/** The options of a job with their defaults; what is wrong has its default too, so that all problems are found. */
-export type JobSettings = Omit<JobDefinition, 'id' | 'dependsOn' | 'serveKey'>;
-
-/** The options of a graph with their defaults. */
-export type DagSettings = Omit<DagDefinition, 'schema' | 'id' | 'jobs'>;
-
-/** One DAG on its way to a definition. */
-export interface DagNode {
-  /** Absent for a graph that a single root names. */
-  readonly authored: AuthoredDag | undefined;
-  readonly name: string;
-  readonly id: string;
-  /** group */
-  readonly jobs: JobNode[];
-  /** placeGraphOptions: on which class each option of the graph stands. */
-  readonly optionPlaces: Map<string, DagNode | JobNode>;
-  /** readGraphOptions */
-  settings: DagSettings | undefined;
-}
 
 /** The state of one compilation. */
 export interface Compilation {
@@ -50,8 +12,3 @@ export interface Compilation {
 
 /** One step of the compiler: reads the compilation, adds to it, reports what is wrong. Never throws for bad input. */
 export type Pass = (compilation: Compilation) => void;
-
-/** The jobs of a DAG that depend on nothing. */
-export function rootsOf(dag: DagNode): JobNode[] {
-  return dag.jobs.filter((job) => job.authored.dependencies.length === 0);
-}

@@ -2,8 +2,9 @@
 
 import { readGraph } from '../definition/graph.js';
 import type { Problem } from '../errors.js';
-import type { Compilation, DagNode, Pass } from './compilation.js';
+import type { Compilation, Pass } from './compilation.js';
 import { type CompiledDag, emitDag } from './emit.js';
+import type { DagNode } from './nodes.js';
 import { collect } from './passes/collect.js';
 import { group } from './passes/group.js';
 import { identify } from './passes/identify.js';

@@ -1,6 +1,6 @@
 import { type DagDefinition, definitionSchema, type JobDefinition } from '../model/definition.js';
 import { serveKeyOf, versionOf } from './canonical.js';
-import type { DagNode, JobNode } from './compilation.js';
+import type { DagNode, JobNode } from './nodes.js';
 import { topologicalOrder } from './topology.js';
 
 /** A DAG as it is deployed. */

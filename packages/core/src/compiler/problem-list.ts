@@ -1,6 +1,6 @@
 import type { Site } from '../definition/site.js';
 import type { Problem } from '../errors.js';
-import type { DagNode, JobNode } from './compilation.js';
+import type { DagNode, JobNode } from './nodes.js';
 
 /** Whom a problem is about: a job, a DAG, or a class that is neither. */
 export type Subject =

@@ -1,6 +1,7 @@
 import type { AuthoredJob, Stray } from '../../definition/graph.js';
 import { idOfClassName } from '../../model/ids.js';
-import type { Compilation, JobNode, Pass } from '../compilation.js';
+import type { Compilation, Pass } from '../compilation.js';
+import type { JobNode } from '../nodes.js';
 
 /** Makes a node of each job and checks the class itself: has it `run`, can it be constructed, do the arguments fit. */
 export const collect: Pass = (compilation) => {

@@ -3,7 +3,8 @@
 import { type AuthoredDag, dagOption, nameOf } from '../../definition/graph.js';
 import { readRecord } from '../../definition/records.js';
 import { describeValue } from '../../errors.js';
-import type { Compilation, DagNode, JobNode, Pass } from '../compilation.js';
+import type { Compilation, Pass } from '../compilation.js';
+import type { DagNode, JobNode } from '../nodes.js';
 import { connectedSets } from '../topology.js';
 import { idFrom } from './collect.js';
 

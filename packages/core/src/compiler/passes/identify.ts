@@ -2,7 +2,8 @@ import { describeSite } from '../../definition/site.js';
 import { describeValue } from '../../errors.js';
 import { isId } from '../../model/ids.js';
 import { maxServeKeyIds } from '../canonical.js';
-import type { Compilation, DagNode, JobNode, Pass } from '../compilation.js';
+import type { Compilation, Pass } from '../compilation.js';
+import type { DagNode, JobNode } from '../nodes.js';
 import { type ProblemList, siteOfSubject } from '../problem-list.js';
 
 /** Checks that ids are legal, unique where they must be, and short enough for the keys made from them. */

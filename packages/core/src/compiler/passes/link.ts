@@ -2,7 +2,8 @@ import type { AuthoredDependency } from '../../definition/graph.js';
 import { nameOf } from '../../definition/graph.js';
 import { readRecord } from '../../definition/records.js';
 import { describeValue, isFlowError } from '../../errors.js';
-import type { Compilation, JobNode, Pass } from '../compilation.js';
+import type { Compilation, Pass } from '../compilation.js';
+import type { JobNode } from '../nodes.js';
 
 /** Resolves each entry of `@DependsOn` to a job. */
 export const link: Pass = (compilation) => {

@@ -1,6 +1,7 @@
 import { describeSite } from '../../definition/site.js';
-import type { Compilation, DagNode, JobNode, Pass } from '../compilation.js';
-import { rootsOf } from '../compilation.js';
+import type { Compilation, Pass } from '../compilation.js';
+import type { DagNode, JobNode } from '../nodes.js';
+import { rootsOf } from '../nodes.js';
 import { graphOptionNames } from '../option-names.js';
 import { siteOfSubject } from '../problem-list.js';
 

@@ -1,6 +1,6 @@
 import { describeValue } from '../../errors.js';
 import type { DagDefinition, MisfirePolicy } from '../../model/definition.js';
-import type { DagNode, Pass } from '../compilation.js';
+import type { Pass } from '../compilation.js';
 import {
   type Field,
   listOf,
@@ -13,6 +13,7 @@ import {
   report,
   reportFound,
 } from '../fields.js';
+import type { DagNode } from '../nodes.js';
 import { dagOptionNames, graphOptionNames, movedDagOptions } from '../option-names.js';
 import type { ProblemList } from '../problem-list.js';
 import { readSchedule } from './read-schedule.js';

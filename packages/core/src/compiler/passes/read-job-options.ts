@@ -1,7 +1,7 @@
 import { describeValue } from '../../errors.js';
 import type { RetryPolicy } from '../../model/definition.js';
 import { isId } from '../../model/ids.js';
-import type { JobNode, Pass } from '../compilation.js';
+import type { Pass } from '../compilation.js';
 import {
   type Field,
   member,
@@ -13,6 +13,7 @@ import {
   readText,
   report,
 } from '../fields.js';
+import type { JobNode } from '../nodes.js';
 import { jobOptionNames, movedJobOptions, movedRetryOptions } from '../option-names.js';
 import type { ProblemList } from '../problem-list.js';
 import { readBackoff } from './read-backoff.js';
