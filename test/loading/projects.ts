@@ -86,11 +86,29 @@ export interface Request {
 
 /** Loads jobs in a fresh process that works in `cwd`. */
 export async function loadIn(cwd: string, request: Request): Promise<Answer> {
+  return (await runScript('load-and-print.mjs', JSON.stringify(request), cwd)) as Answer;
+}
+
+export interface SettlingAnswer {
+  readonly settings?: Record<string, unknown>;
+  readonly thrown?: { name: string; code: string; message: string; hint?: string };
+}
+
+/** Loads the config in a fresh process that works in `cwd`. */
+export async function settleIn(cwd: string, path?: string): Promise<SettlingAnswer> {
+  return (await runScript('settle-and-print.mjs', path, cwd)) as SettlingAnswer;
+}
+
+async function runScript(
+  name: string,
+  argument: string | undefined,
+  cwd: string,
+): Promise<unknown> {
   // FLOW_TEST_NODE: another Node's binary, to try the loader on more than the one at hand.
   const node = process.env.FLOW_TEST_NODE ?? process.execPath;
-  const script = join(here, 'load-and-print.mjs');
-  const { stdout } = await promisify(execFile)(node, [script, JSON.stringify(request)], { cwd });
-  return JSON.parse(stdout) as Answer;
+  const args = [join(here, name), ...(argument === undefined ? [] : [argument])];
+  const { stdout } = await promisify(execFile)(node, args, { cwd });
+  return JSON.parse(stdout) as unknown;
 }
 
 /** The line, from 1, on which a text stands in a file. */

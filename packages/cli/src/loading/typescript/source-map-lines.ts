@@ -5,7 +5,7 @@
 export type Segment = number[];
 
 const digits = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
-const valueOf = new Map([...digits].map((digit, value) => [digit, value]));
+const bitsOf = new Map([...digits].map((digit, value) => [digit, value]));
 
 export function decodeMappings(mappings: string): Segment[][] {
   const last = [0, 0, 0, 0, 0];
@@ -47,7 +47,7 @@ function decodeNumbers(text: string): number[] {
   let value = 0;
   let shift = 0;
   for (const digit of text) {
-    const bits = valueOf.get(digit) ?? 0;
+    const bits = bitsOf.get(digit) ?? 0;
     value += (bits & 31) << shift;
     shift += 5;
     if ((bits & 32) !== 0) continue;
