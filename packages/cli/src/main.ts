@@ -67,7 +67,7 @@ async function runCommand(argv: readonly string[], terminal: Terminal): Promise<
     return exitCodes.done;
   }
   const args = parseArguments(path, command, rest);
-  return command.run(args, { terminal, env: process.env, cwd: process.cwd() });
+  return command.run(args, { terminal, env: process.env, cwd: process.cwd(), table: commandTable });
 }
 
 function wantsHelp(argv: readonly string[]): boolean {

@@ -59,10 +59,11 @@ export type {
 export type { DataInterval } from './model/run.js';
 export type { Cause, RunState, TaskState } from './model/states.js';
 export { formatDuration, parseDuration } from './time/duration.js';
+export { describe } from './time/schedule/describe-schedule.js';
 export {
   firesBetween,
   nextFires,
   previousFires,
 } from './time/schedule/fires.js';
-export type { ScheduleInput } from './time/schedule/schedule-input.js';
 export type { Schedule } from './time/schedule/schedule.js';
+export type { ScheduleInput } from './time/schedule/schedule-input.js';

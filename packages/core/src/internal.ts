@@ -57,4 +57,7 @@ export type * from './store/verbs/run-verbs.js';
 export type * from './store/verbs/task-verbs.js';
 // time
 export { didYouMean } from './time/did-you-mean.js';
+export { type FireView, viewFire, viewNextFires } from './time/schedule/fire-view.js';
+export { dataIntervalOf } from './time/schedule/fires.js';
+export { type ParsedSchedule, parseSchedule } from './time/schedule/parse-schedule.js';
 export { boundedTimerMs, MAX_TIMER_MS } from './time/timer.js';

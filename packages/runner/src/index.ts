@@ -1,5 +1,5 @@
+export type { ExecutableJob } from '@flowline/core/internal';
 export { type Clock, systemClock } from './clock.js';
 export type { RunnerEvents } from './events.js';
-export type { ExecutableJob } from './jobs.js';
 export type { RunnerLog, RunnerOptions } from './options.js';
 export { Runner, type RunnerConfig, type StopReport } from './runner.js';

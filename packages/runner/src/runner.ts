@@ -6,6 +6,7 @@
  * grows old, leases that lapse and marks that the next leader pays.
  */
 import { isFlowError } from '@flowline/core';
+import type { ExecutableJob } from '@flowline/core/internal';
 import {
   type ClaimedTask,
   type ConnectOptions,
@@ -19,7 +20,6 @@ import type { AttemptEnd } from './execution/execute-attempt.js';
 import { Executor } from './execution/executor.js';
 import { patiently } from './execution/patiently.js';
 import { currentIdentity, type RunnerIdentity } from './identity.js';
-import type { ExecutableJob } from './jobs.js';
 import { LeaseKeeper } from './lease/keeper.js';
 import type { Loop } from './loop.js';
 import { watchNeighbours } from './neighbours.js';

@@ -6,6 +6,8 @@ export interface CommandContext {
   readonly terminal: Terminal;
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
+  /** All commands, for completion. */
+  readonly table: readonly (CommandEntry | CommandGroup)[];
 }
 
 /** Flags that every command takes. */
@@ -56,4 +58,9 @@ export interface CommandGroup {
   readonly name: string;
   readonly summary: string;
   readonly commands: readonly CommandEntry[];
+}
+
+/** True for a line that has commands of its own. */
+export function isGroup(entry: CommandEntry | CommandGroup): entry is CommandGroup {
+  return 'commands' in entry;
 }

@@ -1,8 +1,7 @@
 import { UsageError } from '@flowline/core';
 import { didYouMean } from '@flowline/core/internal';
-import type { CommandEntry, CommandGroup } from './command.js';
+import { type CommandEntry, type CommandGroup, isGroup } from './command.js';
 import { globalOptions } from './global-options.js';
-import { isGroup } from './table.js';
 
 /** What the words of a command line name. */
 export type Found =

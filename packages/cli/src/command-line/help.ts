@@ -1,6 +1,5 @@
-import type { CommandEntry, CommandGroup } from './command.js';
+import { type CommandEntry, type CommandGroup, isGroup } from './command.js';
 import { globalOptions } from './global-options.js';
-import { isGroup } from './table.js';
 
 /** The text of `flow --help`; needs no command to be loaded. */
 export function mainHelp(table: readonly (CommandEntry | CommandGroup)[]): string {

@@ -16,7 +16,7 @@ export function parseParams(json: string | undefined, pairs: readonly string[]):
     const at = pair.indexOf('=');
     if (at < 1) throw new OptionError('--param', 'name=value', pair);
     Object.defineProperty(whole, pair.slice(0, at), {
-      value: valueOf(pair.slice(at + 1)),
+      value: readValue(pair.slice(at + 1)),
       enumerable: true,
       writable: true,
       configurable: true,
@@ -35,7 +35,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-function valueOf(text: string): unknown {
+function readValue(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

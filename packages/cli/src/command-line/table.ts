@@ -115,8 +115,3 @@ export const commandTable: readonly (CommandEntry | CommandGroup)[] = [
     load: () => import('../commands/completion.js'),
   },
 ];
-
-/** True for a line that has commands of its own. */
-export function isGroup(entry: CommandEntry | CommandGroup): entry is CommandGroup {
-  return 'commands' in entry;
-}

@@ -1,8 +1,8 @@
 import { OptionError, UsageError } from '@flowline/core';
 import type { Command } from '../command-line/command.js';
 import { parseParams } from '../command-line/params.js';
-import { startBackfill } from '../session/start-backfill.js';
-import { startRun } from '../session/start-run.js';
+import { type StartBackfillFlags, startBackfill } from '../session/start-backfill.js';
+import { type StartRunFlags, startRun } from '../session/start-run.js';
 import { withSession } from '../session/with-session.js';
 
 const backfillOnly = [
@@ -89,8 +89,8 @@ export const command: Command = {
     const params = parseParams(args.params, args.param ?? []);
     return withSession(args, context, (session) =>
       args.backfill
-        ? startBackfill(session, { ...args, dag: args.dag, params }, context)
-        : startRun(session, { ...args, dag: args.dag, params }, context),
+        ? startBackfill(session, { ...args, params } as StartBackfillFlags, context)
+        : startRun(session, { ...args, params } as StartRunFlags, context),
     );
   },
 };

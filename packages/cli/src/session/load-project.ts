@@ -1,6 +1,6 @@
 import { type CompiledDag, compile, type Problem } from '@flowline/core';
 import type { GlobalFlags } from '../command-line/command.js';
-import type { Settings } from '../config/settings.js';
+import type { Settings } from '../config/resolve-settings.js';
 import { loadJobs } from '../loading/load-jobs.js';
 import { settingsOf } from './settings-of.js';
 

@@ -1,6 +1,7 @@
-import { OptionError, parseDateRange, UsageError } from '@flowline/core';
+import { parseDateRange, UsageError } from '@flowline/core';
 import type { BackfillPlan, BackfillRequest } from '@flowline/core/internal';
 import type { CommandContext } from '../command-line/command.js';
+import { wholeFlag } from '../command-line/values.js';
 import { backfillLine } from '../output/backfill-text.js';
 import { backfillJson, toJson } from '../output/shapes.js';
 import { table } from '../output/table.js';
@@ -38,8 +39,8 @@ export async function startBackfill(
   context: CommandContext,
 ): Promise<number> {
   const { terminal } = context;
-  const maxActive = wholeFrom1('--max-active', flags.maxActive);
-  const most = wholeFrom1('--max', flags.max) ?? defaultMost;
+  const maxActive = wholeFlag('--max-active', flags.maxActive);
+  const most = wholeFlag('--max', flags.max) ?? defaultMost;
   const dag = await requireDag(store, flags.dag);
   const definition = await store.getVersion(dag.id, dag.version);
   if (definition?.schedule === undefined) {
@@ -116,11 +117,4 @@ function planText(plan: BackfillPlan, most: number, terminal: CommandContext['te
 
 function notes(plan: BackfillPlan): string[] {
   return plan.note === null ? [] : [`note: ${plan.note}`];
-}
-
-function wholeFrom1(flag: string, value: number | undefined): number | undefined {
-  if (value !== undefined && (!Number.isInteger(value) || value < 1)) {
-    throw new OptionError(flag, 'a whole number from 1', value);
-  }
-  return value;
 }

@@ -1,6 +1,7 @@
-import { OptionError, parseDuration } from '@flowline/core';
+import { parseDuration } from '@flowline/core';
 import { keySlot } from '@flowline/core/internal';
 import type { CommandContext } from '../command-line/command.js';
+import { parseInstant } from '../command-line/values.js';
 import { runJson, toJson } from '../output/shapes.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { print } from '../terminal/terminal.js';
@@ -53,13 +54,4 @@ export async function startRun(
     print(context.terminal, `run ${runId} of ${flags.dag} has this key already`);
   }
   return exitCodes.done;
-}
-
-/** An instant with an offset: nothing is guessed about the zone. */
-export function parseInstant(flag: string, text: string): Date {
-  const date = new Date(text);
-  if (!/(Z|[+-]\d\d:?\d\d)$/i.test(text) || Number.isNaN(date.getTime())) {
-    throw new OptionError(flag, 'an instant with its offset, such as 2026-03-08T07:30:00Z', text);
-  }
-  return date;
 }

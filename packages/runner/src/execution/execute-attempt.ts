@@ -13,13 +13,13 @@ import { isFlowError } from '@flowline/core';
 import type {
   ClaimedTask,
   DagDefinition,
+  ExecutableJob,
   FinishOutcome,
   FinishResult,
   JobDefinition,
   Store,
 } from '@flowline/core/internal';
 import type { RunnerEmitter } from '../events.js';
-import type { ExecutableJob } from '../jobs.js';
 import type { LeaseKeeper } from '../lease/keeper.js';
 import type { RunnerSettings } from '../options.js';
 import type { ActiveAttempt } from './active-attempt.js';

@@ -1,9 +1,7 @@
 /** Pure: what an attempt that ended means, by the job's retry policy. */
-import { isFlowError, parseDuration } from '@flowline/core';
+import { type ErrorClass, isFlowError, parseDuration } from '@flowline/core';
 import type { FinishOutcome } from '@flowline/core/internal';
 import { backoffDelayMs, type JobDefinition, type StoredError } from '@flowline/core/internal';
-
-export type ErrorClass = abstract new (...args: never[]) => unknown;
 
 export interface FailureContext {
   readonly job: Pick<JobDefinition, 'retry'>;

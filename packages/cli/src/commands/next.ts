@@ -1,0 +1,116 @@
+import { describe, type Schedule, UsageError } from '@flowline/core';
+import { parseSchedule, viewNextFires } from '@flowline/core/internal';
+import type { Command, CommandContext } from '../command-line/command.js';
+import { parseInstant, wholeFlag } from '../command-line/values.js';
+import { toJson } from '../output/shapes.js';
+import { table } from '../output/table.js';
+import { instant } from '../output/words.js';
+import { exitCodes } from '../terminal/exit-codes.js';
+import { note, print } from '../terminal/terminal.js';
+
+const most = 10_000;
+
+export const command: Command = {
+  positionals: [
+    { name: 'dag', describe: 'the id of a deployed DAG (or --cron)', completes: 'dag' },
+  ],
+  options: {
+    cron: {
+      type: 'string',
+      describe: 'a cron expression instead of a DAG; needs no database',
+      requiresArg: true,
+    },
+    tz: { type: 'string', describe: 'IANA time zone of --cron (default UTC)', requiresArg: true },
+    from: {
+      type: 'string',
+      describe: 'fires after this instant (default: now)',
+      requiresArg: true,
+    },
+    count: { type: 'number', describe: 'how many (default 5)', requiresArg: true },
+  },
+  examples: [
+    ['flow next nightly-sales', 'the coming fires, local and UTC'],
+    [
+      "flow next --cron '30 2 * * *' --tz Europe/Paris --from 2026-03-27T00:00:00Z",
+      'what a change of clocks does',
+    ],
+  ],
+  async run(args, context) {
+    const { terminal } = context;
+    if ((args.dag === undefined) === (args.cron === undefined)) {
+      throw new UsageError('flow next needs a DAG or --cron, and not both', {
+        hint: 'See flow next --help.',
+      });
+    }
+    if (args.tz !== undefined && args.cron === undefined) {
+      throw new UsageError('--tz goes with --cron: a DAG has its own zone');
+    }
+    const count = wholeFlag('--count', args.count) ?? 5;
+    if (count > most) throw new UsageError(`--count: expected at most ${most}, found ${count}`);
+    const schedule =
+      args.cron === undefined
+        ? await scheduleOf(args.dag, args, context)
+        : fromCron(args.cron, args.tz);
+    const after = args.from === undefined ? new Date() : parseInstant('--from', args.from);
+    const fires = viewNextFires(schedule, { after, count });
+    if (args.json) {
+      print(
+        terminal,
+        toJson(
+          fires.map(({ logicalDate, local, dataInterval, note }) => ({
+            logicalDate,
+            local,
+            dataInterval,
+            note,
+          })),
+        ),
+      );
+      return exitCodes.done;
+    }
+    note(terminal, describe(schedule));
+    if (fires.length === 0) note(terminal, 'no further fires: the schedule has ended');
+    else {
+      print(
+        terminal,
+        table(
+          terminal,
+          ['LOGICAL DATE (UTC)', 'LOCAL', 'NOTE'],
+          fires.map((fire) => [instant(fire.logicalDate), fire.local, fire.note ?? '']),
+        ),
+      );
+    }
+    return exitCodes.done;
+  },
+};
+
+function fromCron(cron: string, timeZone: string | undefined): Schedule {
+  const { schedule, problems } = parseSchedule({
+    cron,
+    ...(timeZone === undefined ? {} : { timeZone }),
+  });
+  const [problem] = problems;
+  if (schedule !== undefined && problem === undefined) return schedule;
+  const flag = problem?.path === 'timeZone' ? '--tz' : '--cron';
+  throw new UsageError(
+    `${flag}: ${problem?.message ?? 'cannot be read'}`,
+    problem?.hint === undefined ? {} : { hint: problem.hint },
+  );
+}
+
+async function scheduleOf(
+  dagId: string,
+  args: Parameters<Command['run']>[0],
+  context: CommandContext,
+): Promise<Schedule> {
+  // The database is for deployed DAGs only: an expression must be answered without loading it.
+  const [{ withSession }, { requireDag }] = await Promise.all([
+    import('../session/with-session.js'),
+    import('../session/require.js'),
+  ]);
+  return withSession(args, context, async ({ store }) => {
+    const dag = await requireDag(store, dagId);
+    const schedule = (await store.getVersion(dag.id, dag.version))?.schedule;
+    if (schedule === undefined) throw new UsageError(`${dagId} has no schedule: it runs on demand`);
+    return schedule;
+  });
+}

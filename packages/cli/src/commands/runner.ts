@@ -1,0 +1,111 @@
+import { CompileError } from '@flowline/core';
+import { executableJobs } from '@flowline/core/internal';
+import { Runner } from '@flowline/runner';
+import type { Command } from '../command-line/command.js';
+import { durationFlag, wholeFlag } from '../command-line/values.js';
+import { loadedFiles } from '../loading/typescript/install-loader.js';
+import { problemText } from '../output/problem-text.js';
+import { deployProject } from '../session/deploy-project.js';
+import { loadProject } from '../session/load-project.js';
+import { openDatabase } from '../session/open-database.js';
+import { exitCodeOfSignal, exitCodes } from '../terminal/exit-codes.js';
+import { runnerLog } from '../terminal/runner-log.js';
+import { note } from '../terminal/terminal.js';
+
+export const command: Command = {
+  positionals: [
+    {
+      name: 'paths',
+      describe: 'files, folders or globs instead of those of the config',
+      variadic: true,
+      completes: 'path',
+    },
+  ],
+  options: {
+    concurrency: {
+      type: 'number',
+      describe: 'how many tasks at once (default 10)',
+      requiresArg: true,
+    },
+    lease: {
+      type: 'string',
+      describe: 'how long a task is ours without a renewal (default 20s)',
+      requiresArg: true,
+    },
+    'no-lead': { type: 'boolean', describe: 'run tasks, never lead' },
+    'only-lead': { type: 'boolean', describe: 'lead, run no tasks', conflicts: 'no-lead' },
+    'drain-timeout': {
+      type: 'string',
+      describe: 'how long running tasks may go on after a signal (default 30s)',
+      requiresArg: true,
+    },
+    deploy: { type: 'boolean', describe: 'deploy the jobs first' },
+  },
+  examples: [
+    ['flow runner', 'claims tasks of the jobs it has the code of, and leads when it is its turn'],
+    ['flow runner --concurrency 50 --no-lead', 'only works'],
+  ],
+  notes:
+    'A first SIGTERM or SIGINT drains: running tasks go on up to --drain-timeout, are then aborted and handed back. A second one forces. Exit status 143 or 130 after a clean drain, 4 when a task ignored its abort, 1 when forced.',
+  async run(args, { terminal, cwd, env }) {
+    const project = await loadProject(args, args.paths, { cwd, env });
+    const { settings } = project;
+    followParent(project.files);
+    const errors = project.problems.filter(({ severity }) => severity === 'error');
+    if (errors.length > 0) {
+      note(terminal, problemText(terminal, errors, cwd));
+      throw new CompileError(errors);
+    }
+    const jobs = executableJobs(project.classes);
+    const database = await openDatabase(settings);
+    try {
+      if (args.deploy) await deployProject(database.connection, project, terminal);
+      const runner = new Runner({
+        connection: database.connection,
+        jobs,
+        log: runnerLog(terminal, settings.logLevel),
+        ...optional(
+          'concurrency',
+          wholeFlag('--concurrency', args.concurrency) ?? settings.runner.concurrency,
+        ),
+        ...optional('leaseMs', durationFlag('--lease', args.lease) ?? settings.runner.leaseMs),
+        ...optional(
+          'drainTimeoutMs',
+          durationFlag('--drain-timeout', args.drainTimeout) ?? settings.runner.drainTimeoutMs,
+        ),
+        lead: args.onlyLead ? 'only' : !args.noLead,
+      });
+      await runner.start();
+      process.send?.({ type: 'started', runner: runner.id });
+      const signal = await signalOf(terminal.interrupted);
+      const force = () => void runner.stop({ force: true });
+      process.on('SIGINT', force).on('SIGTERM', force);
+      const report = await runner.stop();
+      if (report.forced) return exitCodes.failed;
+      return report.abandoned.length > 0 ? exitCodes.partly : exitCodeOfSignal(signal);
+    } finally {
+      await database.close();
+    }
+  },
+};
+
+/** Under `flow dev`: tells which files to watch, and ends when `flow dev` is gone. */
+function followParent(files: readonly string[]): void {
+  if (process.send === undefined) return;
+  process.send({ type: 'loaded', files: [...files, ...loadedFiles()] });
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+}
+
+function signalOf(interrupted: AbortSignal): Promise<unknown> {
+  return new Promise((resolve) => {
+    if (interrupted.aborted) resolve(interrupted.reason);
+    else interrupted.addEventListener('abort', () => resolve(interrupted.reason), { once: true });
+  });
+}
+
+function optional<Key extends string, Value>(
+  key: Key,
+  value: Value | undefined,
+): { [K in Key]?: Value } {
+  return (value === undefined ? {} : { [key]: value }) as { [K in Key]?: Value };
+}
