@@ -1,0 +1,65 @@
+import { DbError } from '../../errors.js';
+import { isDoc, type Value } from '../../values/value.js';
+import type { StageDefinition } from '../stage.js';
+
+/** Stages that read no collection; what they give comes from the surroundings. */
+export const GENERATED: readonly StageDefinition[] = [
+  generated('$indexStats', (value) => {
+    if (!isDoc(value) || value.size > 0) {
+      throw new DbError(28803, 'The $indexStats stage specification must be an empty object');
+    }
+  }),
+  generated('$collStats', (value) => {
+    if (!isDoc(value)) throw new DbError(40166, '$collStats must take a nested object');
+  }),
+  generated('$planCacheStats', (value) => {
+    if (!isDoc(value)) throw new DbError(9, '$planCacheStats value must be an object');
+  }),
+  elsewhere(
+    '$currentOp',
+    "$currentOp must be run against the 'admin' database with {aggregate: 1}",
+  ),
+  elsewhere('$listSessions', '$listSessions may only be run against config.system.sessions'),
+  elsewhere('$listLocalSessions', '$listLocalSessions must be run against the database'),
+  {
+    name: '$geoNear',
+    first: true,
+    refusedInFacet: true,
+    compile(value) {
+      if (!isDoc(value))
+        throw new DbError(10065, 'invalid parameter: expected an object ($geoNear)');
+      if (!value.has('near')) {
+        throw new DbError(16605, "$geoNear requires a 'near' option as an Array");
+      }
+      throw new DbError(238, '$geoNear is not supported by this development server');
+    },
+  },
+];
+
+function generated(name: string, check: (value: Value) => void): StageDefinition {
+  return {
+    name,
+    first: true,
+    refusedInFacet: true,
+    compile(value, { env }) {
+      check(value);
+      return () => {
+        const documents = env.generate?.(name, value);
+        if (documents) return documents;
+        throw new DbError(238, `${name} is not supported by this development server`);
+      };
+    },
+  };
+}
+
+/** A stage that belongs into another database than the ones that this server has. */
+function elsewhere(name: string, message: string): StageDefinition {
+  return {
+    name,
+    first: true,
+    refusedInFacet: true,
+    compile() {
+      throw new DbError(73, message);
+    },
+  };
+}
