@@ -111,6 +111,9 @@ function readField(word: string, index: number): (number | string)[] | FieldFaul
   return [...values];
 }
 
+/** cron-parser wants a start for walks that are never made; without one it would read the clock and the host's zone. */
+const UNUSED_START = { currentDate: new Date(0), tz: 'UTC' };
+
 /** Few different items exist in practice, and cron-parser builds a whole expression with a date for each. */
 const readItems = new Map<string, (number | string)[]>();
 
@@ -122,7 +125,7 @@ function readItem(item: string, index: number): (number | string)[] | FieldFault
   const probe = ['*', '*', '*', '*', '*', '*'];
   probe[index] = item;
   try {
-    const read = CronExpressionParser.parse(probe.join(' ')).fields;
+    const read = CronExpressionParser.parse(probe.join(' '), UNUSED_START).fields;
     const { second, minute, hour, dayOfMonth, month, dayOfWeek } = read;
     const field = [second, minute, hour, dayOfMonth, month, dayOfWeek][index]!;
     const isWeekday = rule.name === 'day-of-week';

@@ -9,6 +9,8 @@ export const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 const EXPECTED =
   "a date ('2026-03-08'), a date with a time ('2026-03-08T02:30'), or an instant ('2026-03-08T02:30:00Z')";
 
+const RANGE = 'an instant in the years 1900 to 9999';
+
 const SHAPE =
   /^(\d{4})-(\d{2})-(\d{2})(?:[T ](\d{2}):(\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?(Z|[+-]\d{2}:?\d{2})?)?$/i;
 
@@ -23,7 +25,7 @@ export function parseInstant(value: unknown, timeZone: string, field: string): n
   const at = value instanceof Date ? value.getTime() : instantOfText(value, timeZone, field);
   if (Number.isNaN(at)) throw new OptionError(field, EXPECTED, 'Invalid Date');
   if (at < EARLIEST_MS || at > LATEST_MS) {
-    throw new OptionError(field, 'an instant in the years 1900 to 9999', value);
+    throw new OptionError(field, RANGE, value);
   }
   return at;
 }
@@ -34,6 +36,8 @@ function instantOfText(value: unknown, timeZone: string, field: string): number 
     throw new OptionError(field, EXPECTED, value, hintFor(value));
   }
   const [, year, month, day, hour, minute, second, fraction, offset] = match;
+  // Date.UTC reads 0026 as 1926.
+  if (Number(year) < 1900) throw new OptionError(field, RANGE, value);
   const local = Date.UTC(
     Number(year),
     Number(month) - 1,
