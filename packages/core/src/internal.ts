@@ -6,6 +6,7 @@
 // compiler
 export { canonicalJson, serveKeyOf, versionOf } from './compiler/canonical.js';
 export { type ExecutableJob, executableJobs } from './compiler/executable-jobs.js';
+export { type CompilerProblemCode, compilerProblemCodes } from './compiler/problem-codes.js';
 // definition
 export { type AnyClass, readGraph } from './definition/graph.js';
 export { isDecorated } from './definition/records.js';

@@ -1,6 +1,7 @@
 import type { Site } from '../definition/site.js';
 import type { Problem } from '../errors.js';
 import type { DagNode, JobNode } from './nodes.js';
+import { type CompilerProblemCode, compilerProblemCodes } from './problem-codes.js';
 
 /** Whom a problem is about: a job, a DAG, or a class that is neither. */
 export type Subject =
@@ -20,6 +21,7 @@ interface Entry {
 /** What a pass reports. `message` says expected and found, `hint` what to do. */
 export interface Report {
   readonly code: string;
+  /** Default: what the table of codes says. */
   readonly severity?: Problem['severity'];
   /** The option's path inside its class: `retry.backoff.max`; empty for the class itself. */
   readonly field?: string;
@@ -34,7 +36,7 @@ export class ProblemList {
   add(subject: Subject, report: Report): void {
     this.#entries.push({
       code: report.code,
-      severity: report.severity ?? 'error',
+      severity: report.severity ?? severityOf(report.code),
       subject,
       field: report.field ?? '',
       message: report.message,
@@ -93,6 +95,10 @@ function namesOf(subject: Subject): string[] {
     return [subject.name];
   }
   return [dag.name, subject.name];
+}
+
+function severityOf(code: string): Problem['severity'] {
+  return code in compilerProblemCodes ? compilerProblemCodes[code as CompilerProblemCode] : 'error';
 }
 
 function compare(a: string, b: string): number {

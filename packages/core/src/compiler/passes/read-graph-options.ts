@@ -53,7 +53,6 @@ function readOptions(dag: DagNode, problems: ProblemList): void {
     if (at(name).value === undefined) continue;
     problems.add(at(name).subject, {
       code: 'option-without-effect',
-      severity: 'warning',
       field: name,
       message: `expected a schedule beside ${name}, found none`,
       hint: `${name} is about scheduled fires: add a schedule, or remove it.`,
