@@ -52,7 +52,7 @@ function compileMerge(value: Value, context: OutputContext): MergeTarget {
     filterFor: (document) => matchingFilter(document, on),
     decide(document, existing) {
       if (existing) return whenMatched(document, existing);
-      return notMatched(document, whenNotMatched, whenMatched);
+      return notMatched(document, whenNotMatched);
     },
   };
 }
@@ -175,21 +175,9 @@ function byPipeline(stages: readonly Value[], options: Doc, context: OutputConte
   });
 }
 
-function notMatched(
-  document: Doc,
-  mode: WhenNotMatched,
-  whenMatched: WhenMatched,
-): MergeWrite | null {
+function notMatched(document: Doc, mode: WhenNotMatched): MergeWrite | null {
   if (mode === 'discard') return null;
-  if (mode === 'fail') {
-    throw new DbError(
-      13113,
-      '$merge could not find a matching document in the target collection for at least one ' +
-        'document in the source collection',
-    );
-  }
-  void whenMatched;
-  return { kind: 'insert', document };
+  return mode === 'fail' ? { kind: 'unmatched' } : { kind: 'insert', document };
 }
 
 function readOn(options: Doc): string[] {

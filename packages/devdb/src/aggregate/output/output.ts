@@ -1,3 +1,4 @@
+import { DbError } from '../../errors.js';
 import type { ExpressionEnv } from '../../expression/scope.js';
 import type { Doc, Value } from '../../values/value.js';
 
@@ -16,11 +17,14 @@ export interface MergeTarget {
   readonly on: readonly string[];
   /**
    * What to write for a document of the pipeline. `existing` is the collection's document with the
-   * same `on` fields. Null means that nothing is written. Throws 13113 where a match is required,
-   * 11000 is left to the caller for `fail`.
+   * same `on` fields. Null means that nothing is written. What to do about `duplicate` (E11000, at
+   * once) and `unmatched` (13113, once the other documents are written) is the caller's part.
    */
   decide(document: Doc, existing: Doc | undefined): MergeWrite | null;
-  /** The filter that finds the existing document; throws 51132 where an `on` field is unusable. */
+  /**
+   * The filter that finds the existing document; throws 51132 where an `on` field is unusable.
+   * MongoDB asks this of all documents (of a batch) before it writes any of them.
+   */
   filterFor(document: Doc): Doc;
 }
 
@@ -28,7 +32,17 @@ export interface MergeTarget {
 export type MergeWrite =
   | { readonly kind: 'insert'; readonly document: Doc }
   | { readonly kind: 'replace'; readonly existing: Doc; readonly document: Doc }
-  | { readonly kind: 'duplicate'; readonly existing: Doc; readonly document: Doc };
+  | { readonly kind: 'duplicate'; readonly existing: Doc; readonly document: Doc }
+  | { readonly kind: 'unmatched' };
+
+/** The error for documents that had to match one of the collection and did not. */
+export function unmatchedError(): DbError {
+  return new DbError(
+    13113,
+    '$merge could not find a matching document in the target collection for at least one document ' +
+      'in the source collection',
+  );
+}
 
 /** Where a pipeline writes to. */
 export type OutputTarget = OutTarget | MergeTarget;

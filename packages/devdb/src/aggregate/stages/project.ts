@@ -17,13 +17,14 @@ function compileProject(value: Value, scope: Scope): Transform {
     const mask = maskOf(tree, isSwitch);
     return (source) => dropFields(source, mask);
   }
-  const mask = new Map(maskOf(tree, (leaf) => isSwitch(leaf) && isTruthy(leaf)));
-  if (!tree.has('_id')) mask.set('_id', true);
-  return inclusion(mask, tree, scope);
+  const named = maskOf(tree, (leaf) => isSwitch(leaf) && isTruthy(leaf), isComputed);
+  if (tree.has('_id')) return inclusion(named, tree, scope);
+  const fields = new Map(named.fields).set('_id', true);
+  return inclusion({ ...named, fields }, tree, scope);
 }
 
 function inclusion(mask: FieldMask, tree: FieldTree, scope: Scope): Transform {
-  const computed = compileComputed(tree, scope, (leaf) => !isSwitch(leaf));
+  const computed = compileComputed(tree, scope, isComputed);
   if (computed.fields.length === 0) return (source) => keepFields(source, mask);
   return (source) => {
     const result = keepFields(source, mask);
@@ -35,6 +36,10 @@ function inclusion(mask: FieldMask, tree: FieldTree, scope: Scope): Transform {
 /** Whether a leaf says to keep or drop a field; everything else computes one. */
 function isSwitch(value: Value): boolean {
   return typeof value === 'boolean' || isNumeric(value);
+}
+
+function isComputed(value: Value): boolean {
+  return !isSwitch(value);
 }
 
 /** Whether the projection drops fields; one that does both is refused (40178, 40179). */

@@ -1,8 +1,10 @@
 import { DbError } from '../../errors.js';
+import type { Evaluated } from '../../expression/expression.js';
 import { splitFieldPath } from '../../expression/field-path.js';
 import { type Sorter, sorterOf } from '../../sort/compile-sort.js';
 import { toDouble } from '../../values/numbers.js';
-import { isDoc, isNumeric, type Value } from '../../values/value.js';
+import { compareValues } from '../../values/order.js';
+import { type Doc, isDoc, isNumeric, MISSING, type Value } from '../../values/value.js';
 import type { StageDefinition } from '../stage.js';
 
 /** `$sort`: all documents in order. An absent field comes before null here, unlike in a query. */
@@ -14,8 +16,11 @@ export const SORT: StageDefinition = {
   },
 };
 
+/** Puts the documents of a stage in order. */
+export type StageSorter = Pick<Sorter, 'sort'>;
+
 /** Compiles the order of a `$sort` stage, which has error codes of its own. */
-export function stageSorter(value: Value): Sorter {
+export function stageSorter(value: Value): StageSorter {
   if (!isDoc(value)) {
     throw new DbError(15973, 'the $sort key specification must be an object');
   }
@@ -24,7 +29,22 @@ export function stageSorter(value: Value): Sorter {
     path: splitFieldPath(name),
     direction: directionOf(order),
   }));
+  const [first] = fields;
+  if (first && value.size === 1 && value.has('_id')) return byId(first.direction);
   return sorterOf(fields, { absent: 'missing' });
+}
+
+/** By `_id` alone arrays are compared as a whole: MongoDB knows that a stored one is no array. */
+function byId(direction: 1 | -1): StageSorter {
+  const idOf = (document: Doc): Evaluated => (document.has('_id') ? document.get('_id') : MISSING);
+  return {
+    sort: (documents, limit = 0) => {
+      const sorted = documents.toSorted(
+        (left, right) => compareValues(idOf(left), idOf(right)) * direction,
+      );
+      return limit > 0 ? sorted.slice(0, limit) : sorted;
+    },
+  };
 }
 
 function directionOf(order: Value): 1 | -1 {
