@@ -1,0 +1,45 @@
+import type { DbError } from '../errors.js';
+import type { Doc, Missing, Timestamp, Value } from '../values/value.js';
+
+/** What one application of an update to one document knows and finds out. */
+export interface UpdateContext {
+  /** The document as it was before the update; what `$rename` takes its value from. */
+  readonly root: Doc;
+  readonly isInsert: boolean;
+  /** The array index that the filter matched at, for the positional `$`. */
+  readonly matchedIndex: number | undefined;
+  /** The server's clock: `$currentDate`. */
+  readonly now: Date;
+  readonly timestamp: () => Timestamp;
+  /** Whether anything was changed; operators that find nothing to do leave it. */
+  modified: boolean;
+  /** Paths that `$rename` has emptied. */
+  readonly removedPaths: (readonly string[])[];
+}
+
+/** Stands for a place that cannot be created: below a scalar, or by a name in an array. */
+export class NotViable {
+  constructor(readonly error: DbError) {}
+}
+
+/** What an operator finds at its path. */
+export type Slot = Value | Missing | NotViable;
+
+/** An operator at the end of a path. */
+export interface LeafOperator {
+  /**
+   * The value after the operator: MISSING where there is none (or none any more). An operator that
+   * changes nothing gives back what it found and leaves `context.modified`. Throws where MongoDB
+   * refuses; the document is then left as it was.
+   */
+  apply(found: Value | Missing, context: UpdateContext, place: LeafPlace): Value | Missing;
+  /** What becomes of a path that cannot be created; without it that is an error. */
+  readonly ignoresNonViablePath?: boolean;
+}
+
+/** Where a leaf operator stands in the document, with array indexes filled in. */
+export interface LeafPlace {
+  readonly path: readonly string[];
+  /** Whether one of the containers on the way is an array. */
+  readonly isInArray: boolean;
+}

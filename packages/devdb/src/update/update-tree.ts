@@ -1,0 +1,253 @@
+import { badValue, DbError } from '../errors.js';
+import { formatValue } from '../values/format.js';
+import { compareText } from '../values/order.js';
+import { type Doc, MISSING, type Missing, type Value } from '../values/value.js';
+import { checkDollarName } from './storage-rules.js';
+import {
+  type LeafOperator,
+  type LeafPlace,
+  NotViable,
+  type Slot,
+  type UpdateContext,
+} from './update-context.js';
+
+/** A node of the tree that all operators of one update form. */
+export type UpdateNode = LeafNode | FieldsNode | ElementsNode;
+
+/** The end of a path. */
+export interface LeafNode {
+  readonly kind: 'leaf';
+  readonly operator: LeafOperator;
+}
+
+/** Fields of a document, or elements of an array by their index. */
+export interface FieldsNode {
+  readonly kind: 'fields';
+  readonly children: Map<string, UpdateNode>;
+  /** What is below the positional `$`. */
+  positional: UpdateNode | null;
+}
+
+/** Elements of an array by `$[]` (the empty name) and `$[identifier]`. */
+export interface ElementsNode {
+  readonly kind: 'elements';
+  readonly children: Map<string, UpdateNode>;
+  readonly filters: ReadonlyMap<string, (element: Value) => boolean>;
+}
+
+const MAX_PADDING = 1_500_000;
+
+/** An empty node for fields. */
+export function fieldsNode(): FieldsNode {
+  return { kind: 'fields', children: new Map(), positional: null };
+}
+
+/** Sorts the children of all nodes: the server applies them, and so adds fields, in that order. */
+export function sortTree(node: UpdateNode): void {
+  if (node.kind === 'leaf') return;
+  const sorted = [...node.children].sort(([left], [right]) => compareText(left, right));
+  node.children.clear();
+  for (const [name, child] of sorted) {
+    node.children.set(name, child);
+    sortTree(child);
+  }
+  if (node.kind === 'fields' && node.positional) sortTree(node.positional);
+}
+
+/** The document after the update; the given one stays as it is, unchanged parts are shared. */
+export function applyTree(root: FieldsNode, context: UpdateContext): Doc {
+  return applyToFields(root, context.root, context, { path: [], isInArray: false }) as Doc;
+}
+
+function applyNode(
+  node: UpdateNode,
+  found: Slot,
+  context: UpdateContext,
+  place: LeafPlace,
+): Value | Missing {
+  if (node.kind === 'fields') return applyToFields(node, found, context, place);
+  if (node.kind === 'elements') return applyToElements(node, found, context, place);
+  if (!(found instanceof NotViable)) return node.operator.apply(found, context, place);
+  if (node.operator.ignoresNonViablePath) return MISSING;
+  throw found.error;
+}
+
+function applyToFields(
+  node: FieldsNode,
+  found: Slot,
+  context: UpdateContext,
+  place: LeafPlace,
+): Value | Missing {
+  const children = node.positional ? withPositional(node, context, place) : node.children;
+  if (found instanceof Map) return applyToDocument(children, found, context, place);
+  if (Array.isArray(found)) return applyToArray(children, found, context, place);
+  if (found === MISSING) {
+    const created = applyToDocument(children, new Map(), context, place);
+    return created.size > 0 ? created : MISSING;
+  }
+  for (const [name, child] of children) {
+    const slot = found instanceof NotViable ? found : cannotCreate(name, found, place);
+    applyNode(child, slot, context, below(place, name, false));
+  }
+  // Nothing is created below a scalar; it stays.
+  return found instanceof NotViable ? MISSING : found;
+}
+
+function applyToDocument(
+  children: ReadonlyMap<string, UpdateNode>,
+  document: Doc,
+  context: UpdateContext,
+  place: LeafPlace,
+): Doc {
+  let result = document;
+  for (const [name, child] of children) {
+    const value = document.get(name);
+    const found = value !== undefined || document.has(name) ? value : MISSING;
+    const next = applyNode(child, found, context, below(place, name, false));
+    if (next === found) continue;
+    if (result === document) result = new Map(document);
+    if (next === MISSING) result.delete(name);
+    else {
+      result.set(name, next);
+      if (name.startsWith('$')) checkDollarName(result, name);
+    }
+  }
+  return result;
+}
+
+function applyToArray(
+  children: ReadonlyMap<string, UpdateNode>,
+  array: Value[],
+  context: UpdateContext,
+  place: LeafPlace,
+): Value[] {
+  let result = array;
+  for (const [name, child] of children) {
+    const index = arrayIndex(name);
+    const slot: Slot =
+      index === null
+        ? cannotCreate(name, array, place)
+        : index < array.length
+          ? array[index]
+          : MISSING;
+    const next = applyNode(child, slot, context, below(place, name, true));
+    if (index === null || next === slot) continue;
+    if (index >= array.length && index - array.length >= MAX_PADDING) {
+      throw new DbError(34, `can't backfill array to larger than ${MAX_PADDING} elements`);
+    }
+    if (result === array) result = [...array];
+    while (result.length < index) result.push(null);
+    // An element that is taken out leaves a null, so that the others keep their places.
+    result[index] = next === MISSING ? null : next;
+  }
+  return result;
+}
+
+function applyToElements(
+  node: ElementsNode,
+  found: Slot,
+  context: UpdateContext,
+  place: LeafPlace,
+): Value | Missing {
+  const path = place.path.join('.');
+  if (found === MISSING || found instanceof NotViable) {
+    throw badValue(
+      `The path '${path}' must exist in the document in order to apply array updates.`,
+    );
+  }
+  if (!Array.isArray(found)) {
+    throw badValue(
+      `Cannot apply array updates to non-array element ${path}: ${formatValue(found)}`,
+    );
+  }
+  let result = found;
+  for (let index = 0; index < found.length; index++) {
+    const element = found[index];
+    const matching = [...node.children].filter(
+      ([name]) => name === '' || node.filters.get(name)!(element),
+    );
+    if (matching.length === 0) continue;
+    const inside = below(place, String(index), true);
+    const child = matching
+      .map(([, each]) => each)
+      .reduce((merged, each) => mergeNodes(merged, each, inside));
+    const next = applyNode(child, element, context, inside);
+    if (next === element) continue;
+    if (result === found) result = [...found];
+    result[index] = next === MISSING ? null : next;
+  }
+  return result;
+}
+
+/** The children with the positional `$` put at the index that the filter matched at. */
+function withPositional(
+  node: FieldsNode,
+  context: UpdateContext,
+  place: LeafPlace,
+): ReadonlyMap<string, UpdateNode> {
+  if (context.matchedIndex === undefined) {
+    throw badValue('The positional operator did not find the match needed from the query.');
+  }
+  const name = String(context.matchedIndex);
+  const existing = node.children.get(name);
+  const children = new Map(node.children);
+  children.set(
+    name,
+    existing ? mergeNodes(existing, node.positional!, below(place, name, true)) : node.positional!,
+  );
+  return children;
+}
+
+/** One node that does what both do; refuses two operators on one path. */
+function mergeNodes(left: UpdateNode, right: UpdateNode, place: LeafPlace): UpdateNode {
+  if (left.kind === 'fields' && right.kind === 'fields') {
+    return {
+      kind: 'fields',
+      children: mergeChildren(left.children, right.children, place),
+      positional:
+        left.positional && right.positional
+          ? mergeNodes(left.positional, right.positional, place)
+          : (left.positional ?? right.positional),
+    };
+  }
+  if (left.kind === 'elements' && right.kind === 'elements') {
+    return {
+      kind: 'elements',
+      children: mergeChildren(left.children, right.children, place),
+      filters: left.filters,
+    };
+  }
+  throw new DbError(40, `Update created a conflict at '${place.path.join('.')}'`);
+}
+
+function mergeChildren(
+  left: ReadonlyMap<string, UpdateNode>,
+  right: ReadonlyMap<string, UpdateNode>,
+  place: LeafPlace,
+): Map<string, UpdateNode> {
+  const merged = new Map(left);
+  for (const [name, child] of right) {
+    const existing = merged.get(name);
+    merged.set(name, existing ? mergeNodes(existing, child, below(place, name, false)) : child);
+  }
+  return new Map([...merged].sort(([a], [b]) => compareText(a, b)));
+}
+
+function below(place: LeafPlace, name: string, isArray: boolean): LeafPlace {
+  return { path: [...place.path, name], isInArray: place.isInArray || isArray };
+}
+
+function cannotCreate(name: string, container: Value, place: LeafPlace): NotViable {
+  const last = place.path.at(-1) ?? '';
+  return new NotViable(
+    new DbError(
+      28,
+      `Cannot create field '${name}' in element {${last}: ${formatValue(container)}}`,
+    ),
+  );
+}
+
+/** The index that a path part names; leading zeros are taken, as by the server. */
+export function arrayIndex(part: string): number | null {
+  return /^\d{1,9}$/.test(part) ? Number(part) : null;
+}
