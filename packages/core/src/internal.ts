@@ -5,6 +5,7 @@
 
 // compiler
 export { canonicalJson, serveKeyOf, versionOf } from './compiler/canonical.js';
+export { dagIdOf } from './compiler/dag-id-of.js';
 export { type ExecutableJob, executableJobs } from './compiler/executable-jobs.js';
 export { type CompilerProblemCode, compilerProblemCodes } from './compiler/problem-codes.js';
 // definition
