@@ -422,6 +422,12 @@ export const indexes: Readonly<Record<keyof Collections, readonly IndexDescripti
   backfills: [
     { key: { state: 1, createdAt: 1 }, name: 'state' },
     { key: { dagId: 1, createdAt: -1 }, name: 'newest' },
+    // Whose open runs have to be counted when they close, also after a cancellation.
+    {
+      key: { state: 1 },
+      name: 'open',
+      partialFilterExpression: { 'openRunIds.0': { $exists: true } },
+    },
   ],
   backfillDates: [{ key: { backfillId: 1, start: 1 }, name: 'plan' }],
   fires: [{ key: { dagId: 1, from: 1 }, name: 'span', unique: true }],

@@ -1,4 +1,4 @@
-import type { Backfill } from '../../model/run.js';
+import type { Backfill, DataInterval } from '../../model/run.js';
 import type { BackfillState } from '../../model/states.js';
 
 export interface BackfillRequest {
@@ -16,6 +16,7 @@ export interface BackfillRequest {
 
 export interface PlannedDate {
   readonly logicalDate: Date;
+  readonly dataInterval: DataInterval;
   readonly action: 'create' | 'rerun' | 'skip';
   /** Generation of the run to create; for `skip` that of the run that is there. */
   readonly generation: number;

@@ -1,0 +1,66 @@
+import { NotFoundError } from '../../errors.js';
+import type { Backfill } from '../../model/run.js';
+import type { BackfillState } from '../../model/states.js';
+import type { BackfillDocument } from '../collections.js';
+import type { StoreContext } from '../context.js';
+import { fromPayload } from '../payload/payload.js';
+
+/** Null when there is no such backfill. */
+export async function getBackfill(context: StoreContext, id: string): Promise<Backfill | null> {
+  const backfill = await context.collections.backfills.findOne({ _id: id });
+  return backfill === null ? null : toBackfill(backfill);
+}
+
+/** Newest first. Default limit 100. */
+export async function listBackfills(
+  context: StoreContext,
+  filter: {
+    readonly dagId?: string;
+    readonly state?: readonly BackfillState[];
+    readonly limit?: number;
+  } = {},
+): Promise<Backfill[]> {
+  const found = await context.collections.backfills
+    .find({
+      ...(filter.dagId === undefined ? {} : { dagId: filter.dagId }),
+      ...(filter.state === undefined ? {} : { state: { $in: [...filter.state] } }),
+    })
+    .sort({ createdAt: -1, _id: -1 })
+    .limit(filter.limit ?? 100)
+    .toArray();
+  return found.map(toBackfill);
+}
+
+/** What every verb on a backfill that is not there throws. */
+export function noSuchBackfill(id: string): NotFoundError {
+  return new NotFoundError(`There is no backfill ${id}.`, {
+    hint: 'flow backfill ls lists them.',
+  });
+}
+
+/** Every date is in exactly one of the counts, at any moment. */
+export function toBackfill(backfill: BackfillDocument): Backfill {
+  const running = backfill.activeRunIds.length;
+  return {
+    id: backfill._id,
+    dagId: backfill.dagId,
+    version: backfill.version,
+    from: backfill.from,
+    to: backfill.to,
+    state: backfill.state,
+    maxActive: backfill.maxActive,
+    order: backfill.order,
+    reprocess: backfill.reprocess,
+    params: fromPayload(backfill.params),
+    reason: backfill.reason,
+    createdAt: backfill.createdAt,
+    endedAt: backfill.endedAt,
+    total: backfill.total,
+    succeeded: backfill.succeeded,
+    failed: backfill.failed,
+    cancelled: backfill.cancelled,
+    skipped: backfill.skipped,
+    running,
+    queued: backfill.planned - backfill.cursor + backfill.openRunIds.length - running,
+  };
+}

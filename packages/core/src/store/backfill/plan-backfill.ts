@@ -1,0 +1,137 @@
+import { ConflictError, NotFoundError, OptionError, UsageError } from '../../errors.js';
+import { dataIntervalOf, fireBatches } from '../../time/schedule/fires.js';
+import type { Schedule } from '../../time/schedule/schedule.js';
+import type { DagDocument } from '../collections.js';
+import type { StoreContext } from '../context.js';
+import { readDag } from '../schedule/dag-cursor.js';
+import type { BackfillPlan, BackfillRequest, PlannedDate } from '../verbs/backfill-verbs.js';
+import { readCovers, readHistories } from './date-history.js';
+import { planDate } from './plan-date.js';
+
+/** Dates in one plan. */
+const maxDates = 1_000_000;
+
+/**
+ * Says what a backfill would do, date by date, oldest first. Writes nothing. The range is `[from, to)`, cut at the cursor: later
+ * dates belong to the scheduler. Throws NotFoundError for an unknown DAG, UsageError for one without a schedule, ConflictError
+ * for a retired one, OptionError for a request that cannot be right.
+ */
+export async function planBackfill(
+  context: StoreContext,
+  request: BackfillRequest,
+): Promise<BackfillPlan> {
+  checkRequest(request);
+  const reading = await readDag(context, request.dagId);
+  if (reading === null) {
+    throw new NotFoundError(`There is no DAG "${request.dagId}".`, {
+      hint: 'flow dags lists what is deployed.',
+    });
+  }
+  const { dag, now } = reading;
+  const schedule = await scheduleOf(context, dag);
+  const { from } = request;
+  const limit = limitOf(dag, now);
+  const asked = request.to ?? limit;
+  const to = new Date(Math.max(from.getTime(), Math.min(asked.getTime(), limit.getTime())));
+  return {
+    dagId: dag._id,
+    version: dag.version,
+    from,
+    to,
+    dates: await planDates(context, dag._id, schedule, { from, to }, request.reprocess ?? 'none'),
+    note: request.to !== undefined && request.to > limit ? noteOnCut(limit) : null,
+  };
+}
+
+async function planDates(
+  context: StoreContext,
+  dagId: string,
+  schedule: Schedule,
+  range: { readonly from: Date; readonly to: Date },
+  reprocess: NonNullable<BackfillRequest['reprocess']>,
+): Promise<PlannedDate[]> {
+  const covers = await readCovers(context, dagId, range.from, range.to);
+  const dates: PlannedDate[] = [];
+  let intervalFrom: Date | null = null;
+  let cover = 0;
+  // A thousand dates at a time: the reads between them let the event loop breathe.
+  for (const batch of fireBatches(schedule, range.from, range.to)) {
+    if (dates.length + batch.length > maxDates) {
+      throw new OptionError('to', `a range of at most ${maxDates} dates`, range.to, {
+        hint: 'Cut the range into several backfills.',
+      });
+    }
+    const histories = await readHistories(context, dagId, batch[0]!, batch.at(-1)!);
+    for (const logicalDate of batch) {
+      while (cover < covers.length && covers[cover]!.to <= logicalDate) cover += 1;
+      const next = covers[cover];
+      const standsForIt = next !== undefined && next.from < logicalDate ? next : undefined;
+      intervalFrom ??= dataIntervalOf(schedule, logicalDate).from;
+      dates.push({
+        logicalDate,
+        dataInterval: { from: intervalFrom, to: logicalDate },
+        ...planDate(histories.get(logicalDate.getTime()), standsForIt, reprocess),
+      });
+      intervalFrom = logicalDate;
+    }
+  }
+  return dates;
+}
+
+/** The first date that is the scheduler's: the cursor, or the first of those that a coalesced run in the making stands for. */
+function limitOf(dag: DagDocument, now: Date): Date {
+  const folding = dag.carry?.folding ?? null;
+  if (folding !== null) return new Date(folding.from.getTime() + 1);
+  return dag.nextFireAt ?? now;
+}
+
+function noteOnCut(limit: Date): string {
+  return `Cut at ${limit.toISOString()}: later dates belong to the scheduler.`;
+}
+
+async function scheduleOf(context: StoreContext, dag: DagDocument): Promise<Schedule> {
+  if (dag.state === 'retired') {
+    throw new ConflictError(`DAG "${dag._id}" is retired: it left the code.`, {
+      hint: 'Deploy it again, then backfill.',
+    });
+  }
+  const known = await context.versions.get(dag._id, dag.version);
+  const schedule = known?.definition.schedule;
+  if (schedule !== undefined) return schedule;
+  throw new UsageError(`DAG "${dag._id}" has no schedule, so there are no dates to backfill.`, {
+    hint: `Start one run with flow run ${dag._id}.`,
+  });
+}
+
+function checkRequest(request: BackfillRequest): void {
+  checkDate('from', request.from);
+  if (request.to !== undefined) {
+    checkDate('to', request.to);
+    if (request.to < request.from) {
+      throw new OptionError(
+        'to',
+        `an instant at or after ${request.from.toISOString()}`,
+        request.to,
+      );
+    }
+  }
+  const { maxActive = 1, order = 'oldest', reprocess = 'none' } = request;
+  if (!Number.isSafeInteger(maxActive) || maxActive < 1 || maxActive > maxActiveLimit) {
+    throw new OptionError('maxActive', `a whole number from 1 to ${maxActiveLimit}`, maxActive);
+  }
+  checkChoice('order', ['oldest', 'newest'], order);
+  checkChoice('reprocess', ['none', 'failed', 'all'], reprocess);
+}
+
+/** Open runs stand in the backfill's document. */
+const maxActiveLimit = 10_000;
+
+function checkDate(field: string, value: unknown): void {
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return;
+  throw new OptionError(field, 'a valid Date', value);
+}
+
+function checkChoice(field: string, choices: readonly string[], value: string): void {
+  if (choices.includes(value)) return;
+  throw new OptionError(field, `one of ${choices.join(', ')}`, value);
+}
