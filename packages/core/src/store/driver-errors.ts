@@ -1,0 +1,101 @@
+/** Turns what the driver throws into {@link StoreError}: the only place that knows its classes, codes and labels. */
+import {
+  MongoError,
+  MongoNetworkError,
+  MongoServerError,
+  MongoServerSelectionError,
+} from 'mongodb';
+import { isFlowError, StoreError } from '../errors.js';
+
+/** Codes of servers that are starting, stopping, stepping down or overloaded: the same call may work in a moment. */
+const passingCodes = new Set([
+  6, // HostUnreachable
+  7, // HostNotFound
+  43, // CursorNotFound
+  50, // MaxTimeMSExpired
+  89, // NetworkTimeout
+  91, // ShutdownInProgress
+  112, // WriteConflict
+  134, // ReadConcernMajorityNotAvailableYet
+  189, // PrimarySteppedDown
+  262, // ExceededTimeLimit
+  9001, // SocketException
+  10107, // NotWritablePrimary
+  11600, // InterruptedAtShutdown
+  11602, // InterruptedDueToReplStateChange
+  13435, // NotPrimaryNoSecondaryOk
+  13436, // NotPrimaryOrSecondary
+]);
+
+const passingLabels = [
+  'RetryableWriteError',
+  'RetryableError',
+  'TransientTransactionError',
+  'SystemOverloadedError',
+];
+
+const driverOnlyRetryable = new Set([
+  'MongoPoolClearedError',
+  'MongoWaitQueueTimeoutError',
+  'MongoNetworkTimeoutError',
+  'MongoPoolClearedOnNetworkError',
+  'MongoOperationTimeoutError',
+]);
+
+/** True for E11000: a unique index has this key already. */
+export function isDuplicateKey(error: unknown): boolean {
+  return error instanceof MongoServerError && error.code === 11000;
+}
+
+/**
+ * An error of the driver as a StoreError, with the original as `cause`; errors of Flowline as they are. `retryable`
+ * comes from the driver's labels, the server's code or the kind of the error; `store-unreachable` is the code when no
+ * server answered at all. Messages never hold a password.
+ */
+export function convertDriverError(error: unknown): unknown {
+  if (isFlowError(error) || !(error instanceof MongoError)) return error;
+  if (error instanceof MongoServerSelectionError) {
+    return new StoreError(`The database does not answer: ${withoutSecrets(error.message)}`, {
+      cause: error,
+      retryable: true,
+      unreachable: true,
+      hint: 'Check that the server runs and that FLOW_MONGODB_URI names it.',
+    });
+  }
+  if (error instanceof MongoNetworkError || driverOnlyRetryable.has(error.name)) {
+    return new StoreError(
+      `The connection to the database failed: ${withoutSecrets(error.message)}`,
+      {
+        cause: error,
+        retryable: true,
+      },
+    );
+  }
+  if (error.code === 18 || error.code === 13) {
+    return new StoreError(`The database refused access: ${withoutSecrets(error.message)}`, {
+      cause: error,
+      hint: 'The user needs the readWrite role on the database; check the credentials of FLOW_MONGODB_URI.',
+    });
+  }
+  const retryable =
+    passingLabels.some((label) => error.hasErrorLabel(label)) ||
+    (typeof error.code === 'number' && passingCodes.has(error.code));
+  return new StoreError(`The database refused: ${withoutSecrets(error.message)}`, {
+    cause: error,
+    retryable,
+  });
+}
+
+/** Runs one verb and converts what it throws. */
+export async function converting<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run();
+  } catch (error) {
+    throw convertDriverError(error);
+  }
+}
+
+/** A text without the credentials of connection strings in it. */
+export function withoutSecrets(text: string): string {
+  return text.replace(/(mongodb(?:\+srv)?:\/\/)[^@\s/]+@/gi, '$1***@');
+}

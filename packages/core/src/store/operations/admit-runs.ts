@@ -1,0 +1,213 @@
+/**
+ * Admission: which queued runs of a DAG may start.
+ *
+ * Authority: `activeRunIds` of the DAG, or of the backfill for its runs. One conditional write takes a place; nothing is
+ * counted anywhere else, so nothing can drift. Any process may admit at any time, and two at once.
+ *
+ * States: queued -> place taken -> run `running` -> roots `ready` -> `started`. Dying
+ *   after the place: the id stands in `activeRunIds`, and repair-places.ts goes on from the run's state;
+ *   after `running` or the roots: the same, and for runs that take no place the mark `started: false` is found.
+ *
+ * Overlap rules (design 7). `queue` is first come, first served by `dueAt`; scheduled runs beyond `maxQueuedRuns` are
+ * refused, the newest first. `skip` and `cancel-previous` apply to scheduled runs; all others queue. `allow` takes no
+ * place, except for catch-up, which would otherwise start a flood. While the DAG is paused, scheduled and catch-up runs stay queued.
+ */
+import type { Filter } from 'mongodb';
+import type { Cause } from '../../model/states.js';
+import type { DagDocument, RunDocument } from '../collections.js';
+import type { StoreContext } from '../context.js';
+import { narrowTo } from '../server-time.js';
+import { NOW } from '../task-transitions.js';
+import { requestCancel } from './cancel-run.js';
+import { finishRefusals, refuseRun } from './refuse-run.js';
+import { startRun } from './start-run.js';
+import { takePlace } from './take-place.js';
+
+/** How many runs one call looks at. */
+const runsAtOnce = 100;
+
+export type QueuedRun = Pick<
+  RunDocument,
+  '_id' | 'dagId' | 'cause' | 'dueAt' | 'backfillId' | 'logicalDate' | 'slot' | 'generation'
+>;
+
+const queuedFields = {
+  dagId: 1,
+  cause: 1,
+  dueAt: 1,
+  backfillId: 1,
+  logicalDate: 1,
+  slot: 1,
+  generation: 1,
+} as const;
+
+export async function admitRuns(context: StoreContext, dagId: string): Promise<string[]> {
+  const dag = await context.collections.dags.findOne({ _id: dagId });
+  if (dag === null) return [];
+  const known = await context.versions.get(dagId, dag.version);
+  if (known === null) return [];
+  await finishRefusals(context, dagId);
+  const { overlap, maxActiveRuns, maxQueuedRuns } = known.definition;
+  const admission = new Admission(context, dag, await narrowTo(context.clock));
+  await admission.admitBackfills();
+  if (overlap === 'allow') {
+    await admission.admitWithoutPlace(['schedule', 'manual', 'api']);
+    await admission.admitInTurn(['catch-up'], maxActiveRuns);
+  } else {
+    if (overlap === 'skip') await admission.skipScheduled(maxActiveRuns);
+    if (overlap === 'cancel-previous') await admission.cancelPrevious();
+    await admission.admitInTurn(['schedule', 'catch-up', 'manual', 'api'], maxActiveRuns, overlap);
+    // Nothing but a schedule makes scheduled runs.
+    if (overlap === 'queue' && known.definition.schedule !== undefined)
+      await admission.refuseBeyond(maxQueuedRuns);
+  }
+  return admission.admitted;
+}
+
+class Admission {
+  readonly admitted: string[] = [];
+  readonly #context: StoreContext;
+  readonly #dag: DagDocument;
+  readonly #latest: Date;
+
+  constructor(context: StoreContext, dag: DagDocument, latest: Date) {
+    this.#context = context;
+    this.#dag = dag;
+    this.#latest = latest;
+  }
+
+  /** Backfill runs take places of their own: see take-place.ts. */
+  async admitBackfills(): Promise<void> {
+    const { backfills, runs } = this.#context.collections;
+    const active = await backfills
+      .find({ dagId: this.#dag._id, state: 'running' }, { projection: { _id: 1 } })
+      .toArray();
+    for (const backfill of active) {
+      const queued = await runs
+        .find({ backfillId: backfill._id, ...this.#due() }, { projection: queuedFields })
+        .sort({ dueAt: 1, _id: 1 })
+        .limit(runsAtOnce)
+        .toArray();
+      for (const run of queued) {
+        if (!(await takePlace(this.#context, run, 0))) break;
+        await this.#start(run);
+      }
+    }
+  }
+
+  async admitWithoutPlace(causes: readonly Cause[]): Promise<void> {
+    for (const run of await this.#queued(this.#admissible(causes), runsAtOnce)) {
+      await this.#start(run);
+    }
+  }
+
+  /** First come, first served, while there are places. */
+  async admitInTurn(causes: readonly Cause[], maxActive: number, overlap?: string): Promise<void> {
+    const free = maxActive - this.#dag.activeRunIds.length;
+    if (free <= 0) return;
+    const queued = await this.#queued(this.#admissible(causes), Math.min(free, runsAtOnce));
+    for (const run of queued) {
+      const waits = overlap === 'cancel-previous' && run.cause === 'schedule';
+      if (waits && (await this.#hasOlderScheduled(run))) continue;
+      // A place lost to another process is given back in its own turn.
+      if (!(await takePlace(this.#context, run, maxActive))) return;
+      await this.#start(run);
+    }
+  }
+
+  /** Under `cancel-previous` a run starts when the older ones have closed, even where there are more places. */
+  async #hasOlderScheduled(run: QueuedRun): Promise<boolean> {
+    const older = await this.#context.collections.runs.findOne(
+      {
+        dagId: run.dagId,
+        state: { $in: ['queued', 'running'] },
+        cause: 'schedule',
+        _id: { $lt: run._id },
+      },
+      { projection: { _id: 1 } },
+    );
+    return older !== null;
+  }
+
+  /** `skip`: a scheduled run that would have to wait is refused; those that wait before it count as well. */
+  async skipScheduled(maxActive: number): Promise<void> {
+    if (this.#dag.pausedAt !== null) return;
+    const queued = await this.#queued(['schedule', 'catch-up', 'manual', 'api'], runsAtOnce);
+    let taken = this.#dag.activeRunIds.length;
+    for (const run of queued) {
+      if (run.cause === 'schedule' && taken >= maxActive) {
+        await refuseRun(this.#context, run, this.#dag.activeRunIds[0] ?? null);
+      } else {
+        taken += 1;
+      }
+    }
+  }
+
+  /** `cancel-previous`: the newest scheduled run ends all older ones, and starts when they have closed. */
+  async cancelPrevious(): Promise<void> {
+    if (this.#dag.pausedAt !== null) return;
+    const { runs } = this.#context.collections;
+    const [newest] = await this.#queued(['schedule'], 1, -1);
+    if (newest === undefined) return;
+    const older = await runs
+      .find(
+        {
+          dagId: this.#dag._id,
+          state: { $in: ['queued', 'running'] },
+          cause: 'schedule',
+          cancelRequestedAt: null,
+          dueAt: { $lte: newest.dueAt },
+          _id: { $lt: newest._id },
+        },
+        { projection: { _id: 1 } },
+      )
+      .limit(runsAtOnce)
+      .toArray();
+    for (const run of older) {
+      await requestCancel(this.#context, run._id, `overlap: ${newest._id} took its place`);
+    }
+  }
+
+  /** `queue`: of the scheduled runs that still wait, so many may; the newest beyond them are refused. */
+  async refuseBeyond(maxQueued: number): Promise<void> {
+    const beyond = await this.#find(['schedule'], 1).skip(maxQueued).limit(runsAtOnce).toArray();
+    for (const run of beyond.reverse()) {
+      await refuseRun(this.#context, run, this.#dag.activeRunIds[0] ?? null);
+    }
+  }
+
+  async #start(run: QueuedRun): Promise<void> {
+    if (await startRun(this.#context, run)) this.admitted.push(run._id);
+  }
+
+  /** A pause stops the admission of scheduled and catch-up runs; all others go on. */
+  #admissible(causes: readonly Cause[]): Cause[] {
+    if (this.#dag.pausedAt === null) return [...causes];
+    return causes.filter((cause) => cause !== 'schedule' && cause !== 'catch-up');
+  }
+
+  async #queued(causes: readonly Cause[], limit: number, order: 1 | -1 = 1): Promise<QueuedRun[]> {
+    if (causes.length === 0) return [];
+    return this.#find(causes, order).limit(limit).toArray();
+  }
+
+  #find(causes: readonly Cause[], order: 1 | -1) {
+    return this.#context.collections.runs
+      .find(
+        { dagId: this.#dag._id, cause: { $in: [...causes] }, ...this.#due() },
+        { projection: queuedFields },
+      )
+      .sort({ dueAt: order, _id: order });
+  }
+
+  #due(): Filter<RunDocument> {
+    return {
+      state: 'queued',
+      dueAt: { $lte: this.#latest },
+      materialized: true,
+      refused: null,
+      cancelRequestedAt: null,
+      $expr: { $lte: ['$dueAt', NOW] },
+    };
+  }
+}

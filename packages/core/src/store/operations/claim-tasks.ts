@@ -1,0 +1,242 @@
+/**
+ * The claim. Authority: the task's state; `ready -> running` is one guarded write, so one of many claimers gets it.
+ *
+ * One query shape, one index (`claim`), no `$or`: equality on state, DAG and pool, points on serve keys, then priority and
+ * age. A pool is a queue of a DAG. What a runner cannot serve costs it nothing: pools are asked for by its DAGs, serve keys
+ * are points of the index, and where a DAG has many jobs only those keys are asked for that hold work.
+ *
+ * Fairness: a runner takes its share of each pool that holds work and starts the next round one pool further. The list of
+ * pools is asked for again when it is a second old, or did not give as many tasks as there are free slots.
+ *
+ * Dying after the write and before its answer is used: the lease lapses, and the attempt counts as lost. A batch names its
+ * call in the lease, so that what was taken is read back by that name.
+ */
+import type { Filter, Sort, UpdateFilter } from 'mongodb';
+import type { TaskDocument } from '../collections.js';
+import type { StoreContext } from '../context.js';
+import { attemptAdded, literal, NOW } from '../task-transitions.js';
+import type { ClaimedTask, ClaimParams } from '../verbs/task-verbs.js';
+
+/** More serve keys than this in one DAG are narrowed to those that hold work. */
+const manyServeKeys = 16;
+
+/** More points than this are not merged by every server. */
+const mostServeKeys = 100;
+
+const poolsKeptMs = 1_000;
+
+const byPriorityAndAge: Sort = { priority: -1, readyAt: 1 };
+
+const claimedFields = {
+  runId: 1,
+  dagId: 1,
+  version: 1,
+  jobId: 1,
+  serveKey: 1,
+  token: 1,
+  attempts: { $slice: -1 },
+  failures: 1,
+  losses: 1,
+  generation: 1,
+  cause: 1,
+  logicalDate: 1,
+  dataInterval: 1,
+  lease: 1,
+} as const;
+
+export async function claimTasks(
+  context: StoreContext,
+  params: ClaimParams,
+): Promise<ClaimedTask[]> {
+  if (params.limit <= 0 || params.serveKeys.length === 0) return [];
+  if (params.runId !== undefined) {
+    const serveKey = { $in: params.serveKeys.slice() };
+    return claimFrom(context, params, { runId: params.runId, serveKey }, params.limit);
+  }
+  const keysOfDag = groupByDag(params.serveKeys);
+  const claimed: ClaimedTask[] = [];
+  for (const isFresh of [false, true]) {
+    const pools = await poolsWithWork(context, [...keysOfDag.keys()], isFresh);
+    await claimFromPools(context, params, pools, keysOfDag, claimed);
+    // A list that was just read and did not suffice is all there is.
+    if (claimed.length >= params.limit || pools.wasRead) break;
+  }
+  return claimed;
+}
+
+/** Takes shares pool by pool until the limit is reached or a round finds nothing. */
+async function claimFromPools(
+  context: StoreContext,
+  params: ClaimParams,
+  { pools }: PoolList,
+  keysOfDag: ReadonlyMap<string, string[]>,
+  claimed: ClaimedTask[],
+): Promise<void> {
+  const start = context.rotation.turn++ % Math.max(1, pools.length);
+  let open = [...pools.slice(start), ...pools.slice(0, start)];
+  while (open.length > 0 && claimed.length < params.limit) {
+    const giving: string[] = [];
+    for (const [index, pool] of open.entries()) {
+      const missing = params.limit - claimed.length;
+      if (missing === 0) return;
+      const share = Math.ceil(missing / (open.length - index));
+      const got = await claimFromPool(context, params, pool, keysOfDag, share);
+      claimed.push(...got);
+      if (got.length === share) giving.push(pool);
+    }
+    open = giving;
+  }
+}
+
+interface PoolList {
+  readonly pools: readonly string[];
+  /** False: from the last time. */
+  readonly wasRead: boolean;
+}
+
+/** One indexed query over the DAGs that the runner serves; a key for each pool that holds work. */
+async function poolsWithWork(
+  context: StoreContext,
+  dagIds: readonly string[],
+  isFresh: boolean,
+): Promise<PoolList> {
+  const { rotation } = context;
+  const age = context.monotonicMs() - rotation.readAtMs;
+  if (!isFresh && rotation.pools.length > 0 && age < poolsKeptMs) {
+    return { pools: rotation.pools, wasRead: false };
+  }
+  const found = await context.collections.tasks.distinct('pool', {
+    state: 'ready',
+    dagId: { $in: [...dagIds] },
+  });
+  rotation.pools = found;
+  rotation.readAtMs = context.monotonicMs();
+  return { pools: found, wasRead: true };
+}
+
+async function claimFromPool(
+  context: StoreContext,
+  params: ClaimParams,
+  pool: string,
+  keysOfDag: ReadonlyMap<string, string[]>,
+  limit: number,
+): Promise<ClaimedTask[]> {
+  const dagId = pool.slice(pool.lastIndexOf('/') + 1);
+  let keys = keysOfDag.get(dagId) ?? [];
+  if (keys.length > manyServeKeys) {
+    keys = await context.collections.tasks.distinct('serveKey', {
+      state: 'ready',
+      dagId,
+      pool,
+      serveKey: { $in: keys },
+    });
+  }
+  if (keys.length > mostServeKeys) {
+    const from = context.rotation.turn % keys.length;
+    keys = [...keys.slice(from), ...keys.slice(0, from)].slice(0, mostServeKeys);
+  }
+  if (keys.length === 0) return [];
+  return claimFrom(context, params, { dagId, pool, serveKey: { $in: keys } }, limit);
+}
+
+async function claimFrom(
+  context: StoreContext,
+  params: ClaimParams,
+  where: Filter<TaskDocument>,
+  limit: number,
+): Promise<ClaimedTask[]> {
+  const { tasks } = context.collections;
+  const filter: Filter<TaskDocument> = { state: 'ready', ...where };
+  const claim = context.newId();
+  const take = claimPipeline(params, claim) as unknown as UpdateFilter<TaskDocument>;
+  if (limit === 1) {
+    const task = await tasks.findOneAndUpdate(filter, take, {
+      sort: byPriorityAndAge,
+      returnDocument: 'after',
+      projection: claimedFields,
+    });
+    return task === null ? [] : [claimedTask(task)];
+  }
+  const candidates = await tasks
+    .find(filter, { projection: { _id: 1 } })
+    .sort(byPriorityAndAge)
+    .limit(limit)
+    .toArray();
+  if (candidates.length === 0) return [];
+  const ids = candidates.map((task) => task._id);
+  // Another claimer may have been faster for some of them: each is taken only if it is still ready.
+  await tasks.updateMany({ _id: { $in: ids }, state: 'ready' }, take);
+  const taken = await tasks
+    .find(
+      { _id: { $in: ids }, state: 'running', 'lease.claim': claim },
+      { projection: claimedFields },
+    )
+    .toArray();
+  const byId = new Map(taken.map((task) => [task._id, task]));
+  return ids.flatMap((id) => {
+    const task = byId.get(id);
+    return task === undefined ? [] : [claimedTask(task)];
+  });
+}
+
+function claimPipeline({ runnerId, leaseMs }: ClaimParams, claim: string) {
+  const token = { $add: ['$token', 1] };
+  return [
+    {
+      $set: {
+        state: 'running',
+        token,
+        startedAt: { $ifNull: ['$startedAt', NOW] },
+        progress: null,
+        lease: {
+          runner: literal(runnerId),
+          token,
+          grant: { $concat: ['$_id', '#', { $toString: token }] },
+          claim,
+          expiresAt: { $add: [NOW, leaseMs] },
+        },
+        attempts: attemptAdded({
+          n: { $add: [{ $size: '$attempts' }, 1] },
+          token,
+          runner: literal(runnerId),
+          startedAt: NOW,
+          endedAt: null,
+          outcome: null,
+          error: null,
+        }),
+      },
+    },
+  ];
+}
+
+function claimedTask(task: TaskDocument): ClaimedTask {
+  return {
+    taskId: task._id,
+    runId: task.runId,
+    dagId: task.dagId,
+    version: task.version,
+    jobId: task.jobId,
+    serveKey: task.serveKey,
+    token: task.token,
+    attempt: task.attempts.at(-1)!.n,
+    failures: task.failures,
+    losses: task.losses,
+    generation: task.generation,
+    cause: task.cause,
+    logicalDate: task.logicalDate,
+    dataInterval: task.dataInterval,
+    leaseExpiresAt: task.lease!.expiresAt,
+  };
+}
+
+/** Serve keys by DAG: they begin with its id. */
+function groupByDag(serveKeys: readonly string[]): Map<string, string[]> {
+  const groups = new Map<string, string[]>();
+  for (const key of serveKeys) {
+    const dagId = key.slice(0, key.indexOf('/'));
+    const group = groups.get(dagId);
+    if (group) group.push(key);
+    else groups.set(dagId, [key]);
+  }
+  return groups;
+}

@@ -1,0 +1,28 @@
+import type { StoreContext } from '../context.js';
+import { narrowTo } from '../server-time.js';
+import { NOW } from '../task-transitions.js';
+import { knownVersion, materialize } from './create-run.js';
+
+const runsAtOnce = 100;
+
+/** Completes runs whose creator died: see create-run.ts. Their age is judged by the database. */
+export async function finishHalfMadeRuns(
+  context: StoreContext,
+  olderThanMs: number,
+): Promise<number> {
+  const { runs } = context.collections;
+  const latest = new Date((await narrowTo(context.clock)).getTime() - olderThanMs);
+  const halfMade = await runs
+    .find({
+      materialized: false,
+      createdAt: { $lte: latest },
+      $expr: { $lte: ['$createdAt', { $subtract: [NOW, olderThanMs] }] },
+    })
+    .sort({ createdAt: 1 })
+    .limit(runsAtOnce)
+    .toArray();
+  for (const run of halfMade) {
+    await materialize(context, run, await knownVersion(context, run.dagId, run.version));
+  }
+  return halfMade.length;
+}

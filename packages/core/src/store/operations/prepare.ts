@@ -1,0 +1,39 @@
+import { StoreError } from '../../errors.js';
+import { type Collections, createIndexes } from '../collections.js';
+import { hello, type StoreContext } from '../context.js';
+
+/** MongoDB 4.4. */
+const oldestWireVersion = 9;
+
+/** Creates collections and indexes. Refuses a server that is too old, and sharded collections of ours. */
+export async function prepare(context: StoreContext): Promise<void> {
+  const deployment = await hello(context.db);
+  if (deployment.maxWireVersion < oldestWireVersion) {
+    throw new StoreError('The database is older than MongoDB 4.4.', {
+      hint: 'Flowline needs MongoDB 4.4 or newer.',
+    });
+  }
+  if (deployment.msg === 'isdbgrid') await refuseSharded(context);
+  await createIndexes(context.db);
+}
+
+/** Unique slots and the claim need each collection on one shard. */
+async function refuseSharded(context: StoreContext): Promise<void> {
+  const names = Object.keys(context.collections) as (keyof Collections)[];
+  const sharded = await context.client
+    .db('config')
+    .collection<{ _id: string }>('collections')
+    .find({
+      _id: { $in: names.map((name) => `${context.db.databaseName}.${name}`) },
+      dropped: { $ne: true },
+      unsplittable: { $ne: true },
+    })
+    .toArray();
+  if (sharded.length === 0) return;
+  throw new StoreError(
+    `These collections are sharded, and Flowline's must not be: ${sharded.map((one) => one._id).join(', ')}.`,
+    {
+      hint: 'Use a database whose collections are not sharded; a sharded cluster is fine otherwise.',
+    },
+  );
+}

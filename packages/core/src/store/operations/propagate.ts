@@ -1,0 +1,257 @@
+/**
+ * Fan-out of outcomes: what a closed task means for those that wait for it.
+ *
+ * Authority: the task's own state. Its mark `propagated: false` stands from the write that closed it until everything
+ * below is done, so whoever finds the mark repeats all of it; each step repeated changes nothing:
+ *   1. each dependent: remove me from its pending set, remember my outcome, decide (one pipeline, guarded by state and by
+ *      the generation under which it expects me);
+ *   2. dependents that this closed (`upstream-failed`, `skipped`, `cancelled`) tell their own dependents: level by level;
+ *   3. the run is closed if nothing is open, and its place given back (close-run.ts);
+ *   4. the marks of all levels are cleared.
+ * Two parents that finish at once both write the join; whichever comes second finds the set empty and decides. Neither
+ * needs to know of the other, and a parent that died before telling is told for by the leader.
+ *
+ * The rule, `all-succeeded`: one upstream failed -> `upstream-failed` at once; else, when all have reported, cancelled ->
+ * `cancelled`, skipped -> `skipped`, else `ready`. The outcome does not depend on the order of the reports.
+ */
+import type { AnyBulkWriteOperation, Document, Filter } from 'mongodb';
+import { taskId } from '../../model/ids.js';
+import {
+  closedTaskStates,
+  isClosedRun,
+  isClosedTask,
+  openTaskStates,
+  type TaskState,
+} from '../../model/states.js';
+import type { TaskDocument } from '../collections.js';
+import type { StoreContext } from '../context.js';
+import { isWideJoin } from '../fan-in.js';
+import { choose, moveTo, settleStage } from '../task-transitions.js';
+import type { KnownVersion } from '../version-cache.js';
+import { closeRun } from './close-run.js';
+import { knownVersion } from './create-run.js';
+
+type ClosedTask = Pick<
+  TaskDocument,
+  '_id' | 'runId' | 'dagId' | 'version' | 'jobId' | 'state' | 'generation' | 'propagated'
+>;
+
+const fields = {
+  runId: 1,
+  dagId: 1,
+  version: 1,
+  jobId: 1,
+  state: 1,
+  generation: 1,
+  propagated: 1,
+} as const;
+
+const idsPerQuery = 1_000;
+
+export async function propagate(
+  context: StoreContext,
+  id: string,
+): Promise<{ readonly ready: readonly string[]; readonly runClosed: boolean }> {
+  const { tasks, runs } = context.collections;
+  const task = await tasks.findOne({ _id: id }, { projection: fields });
+  if (task === null || !isClosedTask(task.state)) return { ready: [], runClosed: false };
+  const run = await runs.findOne(
+    { _id: task.runId },
+    { projection: { state: 1, cancelRequestedAt: 1 } },
+  );
+  if (task.propagated) return { ready: [], runClosed: run === null || isClosedRun(run.state) };
+  const version = await knownVersion(context, task.dagId, task.version);
+  const isCancelling = run !== null && run.cancelRequestedAt !== null;
+  const told = new Map<string, ClosedTask>();
+  const ready = new Set<string>();
+  let level: ClosedTask[] = [task];
+  while (level.length > 0) {
+    for (const one of level) told.set(one._id, one);
+    const next = await tellDependents(context, version, level, isCancelling);
+    for (const one of next.ready) ready.add(one);
+    level = next.closed.filter((one) => !told.has(one._id));
+  }
+  const runClosed = await closeRun(context, task.runId);
+  await clearMarks(context, [...told.values()]);
+  return { ready: [...ready], runClosed };
+}
+
+/** Tells the dependents of closed tasks of one run; returns what became ready, and what closed and has to tell in turn. */
+async function tellDependents(
+  context: StoreContext,
+  version: KnownVersion,
+  level: readonly ClosedTask[],
+  isCancelling: boolean,
+): Promise<{ ready: string[]; closed: ClosedTask[] }> {
+  const { tasks } = context.collections;
+  const runId = level[0]!.runId;
+  const waiting = new Set<string>();
+  const wide = new Set<string>();
+  const writes: AnyBulkWriteOperation<TaskDocument>[] = [];
+  for (const task of level) {
+    const narrow: string[] = [];
+    for (const jobId of version.dependents.get(task.jobId) ?? []) {
+      waiting.add(taskId(runId, jobId));
+      if (isWideJoin(version.jobs.get(jobId)!)) wide.add(jobId);
+      else narrow.push(taskId(runId, jobId));
+    }
+    for (const ids of chunks(narrow)) {
+      writes.push({
+        updateMany: {
+          filter: {
+            _id: ids.length === 1 ? ids[0]! : { $in: ids },
+            state: 'blocked',
+            pending: { $elemMatch: { job: task.jobId, generation: task.generation } },
+          },
+          update: reported(task, isCancelling) as never,
+        },
+      });
+    }
+  }
+  if (waiting.size === 0) return { ready: [], closed: [] };
+  if (writes.length > 0) await tasks.bulkWrite(writes, { ordered: false });
+  for (const jobId of wide) await decideWideJoin(context, runId, jobId, level, isCancelling);
+  const seen: ClosedTask[] = [];
+  for (const ids of chunks([...waiting])) {
+    const found = await tasks
+      .find(
+        { _id: { $in: ids }, state: { $in: ['ready', ...closedTaskStates] } },
+        { projection: fields },
+      )
+      .toArray();
+    seen.push(...found);
+  }
+  return {
+    ready: seen.filter((one) => one.state === 'ready').map((one) => one._id),
+    closed: seen.filter((one) => one.state !== 'ready' && !one.propagated),
+  };
+}
+
+/** The pipeline of step 1, for the report of `task`. */
+function reported(task: ClosedTask, isCancelling: boolean): Document[] {
+  const says = flagsOf(task.state);
+  return [
+    {
+      $set: {
+        pending: {
+          $filter: {
+            input: '$pending',
+            as: 'one',
+            cond: {
+              $not: [
+                {
+                  $and: [
+                    { $eq: ['$$one.job', { $literal: task.jobId }] },
+                    { $eq: ['$$one.generation', task.generation] },
+                  ],
+                },
+              ],
+            },
+          },
+        },
+        upstream: {
+          failed: { $or: ['$upstream.failed', says.failed] },
+          skipped: { $or: ['$upstream.skipped', says.skipped] },
+          cancelled: { $or: ['$upstream.cancelled', says.cancelled] },
+        },
+      },
+    },
+    {
+      $set: {
+        state: choose(
+          [
+            ['$upstream.failed', 'upstream-failed'],
+            [{ $gt: [{ $size: '$pending' }, 0] }, '$state'],
+            ['$upstream.cancelled', 'cancelled'],
+            ['$upstream.skipped', 'skipped'],
+          ],
+          isCancelling ? 'cancelled' : 'ready',
+        ),
+      },
+    },
+    settleStage(),
+  ];
+}
+
+function flagsOf(state: TaskState): { failed: boolean; skipped: boolean; cancelled: boolean } {
+  return {
+    failed: state === 'failed' || state === 'upstream-failed',
+    skipped: state === 'skipped',
+    cancelled: state === 'cancelled',
+  };
+}
+
+/**
+ * A join without a pending set: asks whether any upstream is open, after the upstreams' own writes. Of two that finish
+ * last at the same time, the later one to ask sees both. The generation read first guards against a rerun in between.
+ */
+async function decideWideJoin(
+  context: StoreContext,
+  runId: string,
+  jobId: string,
+  level: readonly ClosedTask[],
+  isCancelling: boolean,
+): Promise<void> {
+  const { tasks } = context.collections;
+  const join = await tasks.findOne(
+    { _id: taskId(runId, jobId), state: 'blocked' },
+    { projection: { generation: 1 } },
+  );
+  if (join === null) return;
+  const anyUpstream = async (states: readonly TaskState[]) => {
+    const filter: Filter<TaskDocument> = { runId, feeds: jobId, state: { $in: [...states] } };
+    return (await tasks.findOne(filter, { projection: { _id: 1 } })) !== null;
+  };
+  let state: TaskState;
+  if (
+    level.some((one) => flagsOf(one.state).failed) &&
+    (await anyUpstream(['failed', 'upstream-failed']))
+  ) {
+    state = 'upstream-failed';
+  } else if (await anyUpstream(openTaskStates)) {
+    return;
+  } else if (await anyUpstream(['failed', 'upstream-failed'])) {
+    state = 'upstream-failed';
+  } else if (await anyUpstream(['cancelled'])) {
+    state = 'cancelled';
+  } else if (await anyUpstream(['skipped'])) {
+    state = 'skipped';
+  } else {
+    state = isCancelling ? 'cancelled' : 'ready';
+  }
+  await tasks.updateOne(
+    { _id: join._id, state: 'blocked', generation: join.generation },
+    moveTo(state) as never,
+  );
+}
+
+/** Step 4. A rerun in between has raised the generation, and then the mark is no longer this one's to clear. */
+async function clearMarks(context: StoreContext, told: readonly ClosedTask[]): Promise<void> {
+  const byGeneration = new Map<number, string[]>();
+  for (const task of told) {
+    const ids = byGeneration.get(task.generation);
+    if (ids) ids.push(task._id);
+    else byGeneration.set(task.generation, [task._id]);
+  }
+  for (const [generation, ids] of byGeneration) {
+    for (const some of chunks(ids)) {
+      await context.collections.tasks.updateMany(
+        {
+          _id: some.length === 1 ? some[0]! : { $in: some },
+          propagated: false,
+          generation,
+          state: { $in: [...closedTaskStates] },
+        },
+        { $set: { propagated: true } },
+      );
+    }
+  }
+}
+
+function chunks<T>(items: readonly T[]): T[][] {
+  const parts: T[][] = [];
+  for (let from = 0; from < items.length; from += idsPerQuery) {
+    parts.push(items.slice(from, from + idsPerQuery));
+  }
+  return parts;
+}

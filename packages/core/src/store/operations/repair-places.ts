@@ -1,0 +1,58 @@
+/**
+ * Whatever died between taking a place and giving it back: the leader looks at every id in every `activeRunIds`.
+ * Closed or gone: pulled. Still queued: its admission is completed, or given up if it may not start any more.
+ * Running without `started`: its roots are released. Runs that take no place are found by that mark alone.
+ */
+
+import { isClosedRun } from '../../model/states.js';
+import type { StoreContext } from '../context.js';
+import { releaseRoots, startRun } from './start-run.js';
+import { releasePlace } from './take-place.js';
+
+export async function repairPlaces(context: StoreContext): Promise<number> {
+  const { dags, backfills, runs } = context.collections;
+  const projection = { activeRunIds: 1, dagId: 1 } as const;
+  const taken = { 'activeRunIds.0': { $exists: true } };
+  const inDags = await dags.find(taken, { projection }).toArray();
+  const inBackfills = await backfills.find(taken, { projection }).toArray();
+  const holders = [
+    ...inDags.flatMap((dag) =>
+      dag.activeRunIds.map((_id) => ({ _id, dagId: dag._id, backfillId: null })),
+    ),
+    ...inBackfills.flatMap((backfill) =>
+      backfill.activeRunIds.map((_id) => ({
+        _id,
+        dagId: backfill.dagId,
+        backfillId: backfill._id as string | null,
+      })),
+    ),
+  ];
+  const found = await runs
+    .find(
+      { _id: { $in: holders.map((holder) => holder._id) } },
+      { projection: { state: 1, started: 1 } },
+    )
+    .toArray();
+  const byId = new Map(found.map((run) => [run._id, run]));
+  let repaired = 0;
+  for (const holder of holders) {
+    const run = byId.get(holder._id);
+    if (run === undefined || isClosedRun(run.state)) {
+      await releasePlace(context, holder);
+      repaired += 1;
+    } else if (run.state === 'queued') {
+      await startRun(context, holder);
+      repaired += 1;
+    }
+  }
+  return repaired + (await finishStarts(context));
+}
+
+async function finishStarts(context: StoreContext): Promise<number> {
+  const halfStarted = await context.collections.runs
+    .find({ state: 'running', started: false }, { projection: { _id: 1 } })
+    .limit(1_000)
+    .toArray();
+  for (const run of halfStarted) await releaseRoots(context, run._id);
+  return halfStarted.length;
+}

@@ -1,0 +1,139 @@
+/**
+ * Rescue: ending attempts whose holder is gone.
+ *
+ * Authority: the task's lease. An attempt is `lost` by one write that names state, holder and token, and for an expired
+ * lease its expiry by the database's clock, so that of two rescuers one counts, and a holder that renewed in time keeps it.
+ * What becomes of the task: `cancelled` under a cancel flag; `failed` where it must not start twice (`onLost`) or was lost
+ * too often (`maxLost`); else `ready`. The fence has grown with the grant and never goes back, so the late holder is refused.
+ *
+ * When the database itself was away, all leases expire together although their holders live. So nothing is rescued while no
+ * heartbeat is younger than a lease; and when heartbeats have only just come back after a gap (`resumedAt`), with no runner
+ * that was heard all the time, the living get one lease of time to renew.
+ *
+ * Dying between the write and the propagation: the mark `propagated: false` stands.
+ */
+import type { Filter, UpdateFilter } from 'mongodb';
+import { isClosedTask } from '../../model/states.js';
+import type { TaskDocument } from '../collections.js';
+import type { StoreContext } from '../context.js';
+import { narrowTo } from '../server-time.js';
+import { attemptEnded, literal, NOW, settleStage, unlessFlagged } from '../task-transitions.js';
+import type { RescuedTask } from '../verbs/task-verbs.js';
+import { propagate } from './propagate.js';
+
+const tasksAtOnce = 500;
+const inParallel = 8;
+
+export async function rescueExpired(
+  context: StoreContext,
+  leaseMs: number,
+): Promise<RescuedTask[]> {
+  const isExpired = { $expr: { $lte: ['$lease.expiresAt', NOW] } };
+  const expired = await findRunning(context, {
+    'lease.expiresAt': { $lte: await narrowTo(context.clock) },
+    ...isExpired,
+  });
+  if (expired.length === 0) return [];
+  if (await wasDatabaseAway(context, leaseMs)) return [];
+  return rescueAll(context, expired, isExpired, 'its lease expired');
+}
+
+export async function rescueRunner(
+  context: StoreContext,
+  runnerId: string,
+): Promise<RescuedTask[]> {
+  const held = await findRunning(context, { 'lease.runner': runnerId });
+  return rescueAll(context, held, {}, 'its runner is dead');
+}
+
+type Held = Pick<TaskDocument, '_id' | 'token' | 'lease'>;
+
+function findRunning(context: StoreContext, where: Filter<TaskDocument>): Promise<Held[]> {
+  return context.collections.tasks
+    .find({ state: 'running', ...where }, { projection: { token: 1, lease: 1 } })
+    .limit(tasksAtOnce)
+    .toArray();
+}
+
+/** See the head of this file. */
+async function wasDatabaseAway(context: StoreContext, leaseMs: number): Promise<boolean> {
+  const { runners } = context.collections;
+  const since = { $subtract: [NOW, leaseMs] };
+  const young = await runners
+    .find(
+      {
+        heartbeatAt: {
+          $gt: new Date((await narrowTo(context.clock)).getTime() - 2 * leaseMs - 60_000),
+        },
+        state: { $ne: 'stopped' },
+        $expr: { $gt: ['$heartbeatAt', since] },
+      },
+      { projection: { startedAt: 1, resumedAt: 1 } },
+    )
+    .toArray();
+  if (young.length === 0) return true;
+  const now = context.clock.estimate().getTime();
+  const longAgo = (at: Date | null) => at === null || at.getTime() <= now - leaseMs;
+  const wasHeardThroughout = young.some((one) => longAgo(one.startedAt) && longAgo(one.resumedAt));
+  return !wasHeardThroughout && young.some((one) => !longAgo(one.resumedAt));
+}
+
+async function rescueAll(
+  context: StoreContext,
+  held: readonly Held[],
+  guard: Filter<TaskDocument>,
+  why: string,
+): Promise<RescuedTask[]> {
+  const rescued: RescuedTask[] = [];
+  const queue = [...held];
+  const worker = async () => {
+    for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
+      const one = await rescueOne(context, task, guard, why);
+      if (one !== null) rescued.push(one);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(inParallel, queue.length) }, worker));
+  for (const task of rescued) if (isClosedTask(task.state)) await propagate(context, task.taskId);
+  return rescued;
+}
+
+async function rescueOne(
+  context: StoreContext,
+  task: Held,
+  guard: Filter<TaskDocument>,
+  why: string,
+): Promise<RescuedTask | null> {
+  if (task.lease === null) return null;
+  const runnerId = task.lease.runner;
+  const error = {
+    name: 'TaskLostError',
+    message: `The runner ${runnerId} was lost: ${why}.`,
+    code: 'task-lost',
+  };
+  const isFinal = {
+    $or: [{ $eq: ['$onLost', 'fail'] }, { $gte: [{ $add: ['$losses', 1] }, '$maxLost'] }],
+  };
+  const after = await context.collections.tasks.findOneAndUpdate(
+    {
+      _id: task._id,
+      state: 'running',
+      token: task.token,
+      'lease.runner': runnerId,
+      'lease.token': task.token,
+      ...guard,
+    },
+    [
+      {
+        $set: {
+          state: unlessFlagged({ $cond: [isFinal, 'failed', 'ready'] }),
+          losses: { $add: ['$losses', 1] },
+          attempts: attemptEnded(task.token, 'lost', error),
+          error: literal(error),
+        },
+      },
+      settleStage(),
+    ] as unknown as UpdateFilter<TaskDocument>,
+    { returnDocument: 'after', projection: { state: 1 } },
+  );
+  return after === null ? null : { taskId: task._id, runnerId, state: after.state };
+}

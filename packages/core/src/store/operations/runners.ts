@@ -1,0 +1,75 @@
+/** Runner processes: who lives. `heartbeatAt` is the database's clock; a gap in it is remembered for rescue.ts. */
+import type { UpdateFilter } from 'mongodb';
+import type { RunnerRecord } from '../../model/run.js';
+import type { RunnerDocument } from '../collections.js';
+import type { StoreContext } from '../context.js';
+import { literal, NOW } from '../task-transitions.js';
+
+/** A record without a heartbeat goes after a day. */
+const keptMs = 24 * 3_600_000;
+
+/** A heartbeat that comes later than this after the one before had a gap. Heartbeats are sent every few seconds. */
+const gapMs = 12_000;
+
+const expiry = { $add: [NOW, keptMs] };
+
+export async function registerRunner(
+  context: StoreContext,
+  runner: Omit<RunnerRecord, 'startedAt' | 'heartbeatAt' | 'state'>,
+): Promise<void> {
+  const { id, serveKeys, ...rest } = runner;
+  const fields = { ...rest, serveKeys: [...serveKeys], state: 'running', resumedAt: null };
+  await context.collections.runners.updateOne(
+    { _id: id },
+    [
+      { $set: { startedAt: NOW, heartbeatAt: NOW, expireAt: expiry } },
+      { $replaceWith: { $mergeObjects: ['$$ROOT', literal(fields)] } },
+    ] as unknown as UpdateFilter<RunnerDocument>,
+    { upsert: true },
+  );
+}
+
+/** A record that is gone is made again with what is known here: that the runner lives. */
+export async function heartbeatRunner(
+  context: StoreContext,
+  runnerId: string,
+  state: RunnerRecord['state'],
+): Promise<void> {
+  const kept = (field: keyof RunnerDocument, otherwise: unknown) => ({
+    [field]: { $ifNull: [`$${field}`, otherwise] },
+  });
+  const hadGap = { $gt: [{ $subtract: [NOW, '$heartbeatAt'] }, gapMs] };
+  await context.collections.runners.updateOne(
+    { _id: runnerId },
+    [
+      {
+        $set: {
+          ...kept('host', 'unknown'),
+          ...kept('bootId', null),
+          ...kept('pidNamespace', null),
+          ...kept('pid', 0),
+          ...kept('processStart', null),
+          ...kept('serveKeys', []),
+          ...kept('concurrency', 0),
+          ...kept('startedAt', NOW),
+          resumedAt: { $cond: [hadGap, NOW, { $ifNull: ['$resumedAt', null] }] },
+        },
+      },
+      { $set: { heartbeatAt: NOW, expireAt: expiry, state: literal(state) } },
+    ] as unknown as UpdateFilter<RunnerDocument>,
+    { upsert: true },
+  );
+}
+
+export async function removeRunner(context: StoreContext, runnerId: string): Promise<void> {
+  await context.collections.runners.deleteOne({ _id: runnerId });
+}
+
+/** The most recently heard first. */
+export async function listRunners(context: StoreContext): Promise<RunnerRecord[]> {
+  const found = await context.collections.runners.find().sort({ heartbeatAt: -1 }).toArray();
+  return found.map(({ _id, resumedAt: _resumedAt, expireAt: _expireAt, ...rest }) => ({
+    id: _id,
+    ...rest,
+  }));
+}

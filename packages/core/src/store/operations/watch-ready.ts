@@ -1,0 +1,43 @@
+import { hello, type StoreContext } from '../context.js';
+
+/**
+ * Calls back when a task becomes ready in any process. A hint only, and only where there are change streams (replica sets,
+ * sharded clusters); elsewhere `supported` is false and polling finds the same work. Never throws.
+ */
+export async function watchReady(
+  context: StoreContext,
+  listener: () => void,
+): Promise<{ readonly supported: boolean; stop(): Promise<void> }> {
+  const unsupported = { supported: false, stop: async () => {} };
+  const deployment = await hello(context.db).catch(() => null);
+  if (deployment === null) return unsupported;
+  if (deployment.setName === undefined && deployment.msg !== 'isdbgrid') return unsupported;
+  const stream = context.db.collection('tasks').watch(
+    [
+      {
+        $match: {
+          operationType: { $in: ['update', 'replace'] },
+          'updateDescription.updatedFields.state': 'ready',
+        },
+      },
+      { $project: { _id: 1 } },
+    ],
+    { maxAwaitTimeMS: 10_000 },
+  );
+  let isStopped = false;
+  const stop = async () => {
+    isStopped = true;
+    await stream.close().catch(() => {});
+  };
+  const reading = (async () => {
+    while (!isStopped) {
+      if ((await stream.tryNext()) !== null && !isStopped) listener();
+    }
+  })();
+  // A stream that ends for good costs a hint, not work: the driver has resumed what could be resumed.
+  const ended = reading.catch(() => stop()).then(() => false);
+  const opened = new Promise<boolean>((resolve) => {
+    stream.once('resumeTokenChanged', () => resolve(true));
+  });
+  return { supported: await Promise.race([opened, ended]), stop };
+}
