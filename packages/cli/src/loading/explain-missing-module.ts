@@ -4,15 +4,10 @@ import { fileURLToPath } from 'node:url';
 import { didYouMean } from '@flowline/core/internal';
 import { displayPath, type Explanation, type FailureContext } from './explanation.js';
 import { readSource, scanImports } from './scan-imports.js';
-import { isPathSpecifier } from './typescript/resolve-source.js';
+import { isPathSpecifier, missingCodes } from './typescript/resolve-source.js';
 import { codeFrame } from './typescript/source-syntax-error.js';
 
-const codes = [
-  'ERR_MODULE_NOT_FOUND',
-  'MODULE_NOT_FOUND',
-  'ERR_UNSUPPORTED_DIR_IMPORT',
-  'ERR_PACKAGE_PATH_NOT_EXPORTED',
-];
+const codes = [...missingCodes, 'ERR_PACKAGE_PATH_NOT_EXPORTED'];
 
 /** An import that leads nowhere: a path with a slip of the pen, a package that is not installed or not built. */
 export function explainMissingModule(

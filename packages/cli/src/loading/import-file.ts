@@ -11,14 +11,15 @@ import { transpile } from './typescript/transpile.js';
  */
 export async function importFile(file: string): Promise<Readonly<Record<string, unknown>>> {
   installLoader();
-  // A CommonJS source is required, not imported: its syntax errors come unwrapped and no second thread is asked.
-  if (isCompiledFile(file) && declaredFormat(file) !== 'module') {
-    if (transpile(file).format === 'commonjs') {
-      const exported: unknown = createRequire(import.meta.url)(file);
-      return typeof exported === 'object' && exported !== null
-        ? (exported as Record<string, unknown>)
-        : { default: exported };
-    }
-  }
-  return (await import(pathToFileURL(file).href)) as Record<string, unknown>;
+  if (runsAsModule(file)) return import(pathToFileURL(file).href);
+  const exported: unknown = createRequire(import.meta.url)(file);
+  return typeof exported === 'object' && exported !== null
+    ? (exported as Record<string, unknown>)
+    : { default: exported };
+}
+
+/** False for a CommonJS source: it is required, so that no second thread is asked and its errors come unwrapped. */
+function runsAsModule(file: string): boolean {
+  if (!isCompiledFile(file) || declaredFormat(file) === 'module') return true;
+  return transpile(file).format === 'module';
 }

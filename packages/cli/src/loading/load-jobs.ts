@@ -1,4 +1,4 @@
-import { isDecorated, takeDecoratedClasses } from '@flowline/core/internal';
+import { isDecorated, readGraph, takeDecoratedClasses } from '@flowline/core/internal';
 import { explainFailure } from './explain-failure.js';
 import { displayPath, type LoadProblem } from './explanation.js';
 import { findFilesOfGlobs, findFilesOfPaths } from './find-job-files.js';
@@ -27,8 +27,8 @@ export interface LoadedJobs {
   readonly problems: readonly LoadProblem[];
 }
 
-/** What each file defined when it was first loaded: a module runs once, and so does its decorator. */
-const defined = new Map<string, readonly object[]>();
+/** All classes that were decorated while job files loaded: a module runs once, and so do its decorators. */
+const decorated = new Set<object>();
 
 /**
  * Loads the job files of a project and collects their classes. One file after the other, in the order of their paths,
@@ -44,11 +44,13 @@ export async function loadJobs(request: LoadRequest = {}): Promise<LoadedJobs> {
     request.paths === undefined || request.paths.length === 0
       ? await findFilesOfGlobs(request.jobs, root, request.configFile)
       : await findFilesOfPaths(request.paths, cwd);
-  const classes = new Set<object>();
+  const exported: unknown[] = [];
   const problems = new Map<string, LoadProblem>();
+  // Forget what was decorated elsewhere, such as by a config that imports a job.
+  takeDecoratedClasses();
   for (const file of files) {
     try {
-      for (const each of await classesOf(file)) classes.add(each);
+      exported.push(...Object.values(await importFile(file)));
     } catch (error) {
       const problem = explainFailure(error, { entry: file, root });
       // Several job files may import the one that is broken.
@@ -63,6 +65,11 @@ export async function loadJobs(request: LoadRequest = {}): Promise<LoadedJobs> {
       );
     }
   }
+  const classes = new Set([
+    ...(exported.filter(isDecorated) as object[]),
+    ...takeNew(),
+    ...definedIn(new Set(files)),
+  ]);
   if (classes.size === 0 && problems.size === 0) {
     const names = files.map((file) => displayPath(file, root));
     const shown = names.length > 5 ? `${names.slice(0, 5).join(', ')}, ...` : names.join(', ');
@@ -77,11 +84,17 @@ export async function loadJobs(request: LoadRequest = {}): Promise<LoadedJobs> {
   return { classes: [...classes], files, problems: [...problems.values()] };
 }
 
-async function classesOf(file: string): Promise<object[]> {
-  // Forget what was decorated elsewhere, such as by a config that imports a job.
-  takeDecoratedClasses();
-  const exported = Object.values(await importFile(file)).filter(isDecorated) as object[];
-  const known = defined.get(file) ?? takeDecoratedClasses();
-  defined.set(file, known);
-  return [...exported, ...known];
+/** The classes that were decorated since the load began, exported or not. */
+function takeNew(): object[] {
+  const taken = takeDecoratedClasses();
+  for (const each of taken) decorated.add(each);
+  return taken;
+}
+
+/** Classes of these files that an earlier load has run already. */
+function definedIn(files: ReadonlySet<string>): object[] {
+  const { dags, jobs } = readGraph(decorated);
+  return [...dags, ...jobs].flatMap(({ target, site }) =>
+    site !== undefined && files.has(site.file) ? target : [],
+  );
 }

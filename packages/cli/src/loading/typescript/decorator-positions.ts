@@ -74,7 +74,9 @@ interface Node {
 /** The decorators of classes and members in the order in which their calls are compiled. */
 function findDecorators(source: string, options: ParseOptions, parse: Parse): DecoratorPosition[] {
   // swc counts positions on and on from file to file: the semicolon in front says where this one begins.
-  const module = parse(`;${source}`, options) as { body: Node[] };
+  // A #! line would not be one behind it.
+  const text = source.startsWith('#!') ? `//${source.slice(2)}` : source;
+  const module = parse(`;${text}`, options) as { body: Node[] };
   const start = (module.body[0]?.span?.start ?? 0) + 1;
   const bytes = Buffer.from(source);
   const found: DecoratorPosition[] = [];

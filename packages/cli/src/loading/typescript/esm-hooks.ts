@@ -10,7 +10,7 @@ import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
 import { commonjsFacade } from './commonjs-facade.js';
 import { isCompiledFile, isInstalledFile } from './module-format.js';
 import { projectOf } from './project.js';
-import { probe, resolveSource } from './resolve-source.js';
+import { probe, resolveSource, sourceOfMissing } from './resolve-source.js';
 import { loadCompiler, transpile } from './transpile.js';
 
 export interface HookData {
@@ -39,8 +39,11 @@ export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
     return await nextResolve(specifier, withConditions(context, importer));
   } catch (error) {
     const replacement = sourceOfMissing(error);
-    if (replacement !== undefined) return { url: replacement, shortCircuit: true };
-    if (specifier.startsWith('@flowline/') && data !== undefined && isNotFound(error)) {
+    if (replacement !== undefined) {
+      return { url: pathToFileURL(replacement).href, shortCircuit: true };
+    }
+    const { code } = error as { code?: string };
+    if (code === 'ERR_MODULE_NOT_FOUND' && specifier.startsWith('@flowline/') && data) {
       return nextResolve(specifier, { ...context, parentURL: data.ownUrl });
     }
     throw error;
@@ -83,23 +86,6 @@ function findSource(specifier: string, importer: string | undefined): string | u
       ? undefined
       : resolveSource(bare, importer);
   return found === undefined ? undefined : pathToFileURL(found).href + query;
-}
-
-/** A package whose `exports` or `main` names the `.js` file of a source that was never built. */
-function sourceOfMissing(error: unknown): string | undefined {
-  if (!isNotFound(error)) return undefined;
-  const { url, message } = error as { url?: string; message: string };
-  const missing = url?.startsWith('file:')
-    ? fileURLToPath(url)
-    : /Cannot find (?:module|package) '(\/[^']+|[A-Za-z]:\\[^']+)'/.exec(message)?.[1];
-  if (missing === undefined) return undefined;
-  const found = probe(missing, true);
-  return found === undefined ? undefined : pathToFileURL(found).href;
-}
-
-function isNotFound(error: unknown): boolean {
-  const code = (error as { code?: unknown } | null)?.code;
-  return code === 'ERR_MODULE_NOT_FOUND' || code === 'ERR_UNSUPPORTED_DIR_IMPORT';
 }
 
 function withConditions(context: ResolveHookContext, importer: string | undefined) {

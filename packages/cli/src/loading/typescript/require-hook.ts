@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import Module, { createRequire } from 'node:module';
 import { compiledExtensions, isInstalledFile } from './module-format.js';
-import { resolveSource } from './resolve-source.js';
+import { resolveSource, sourceOfMissing } from './resolve-source.js';
 import { transpile, usesTopLevelAwait } from './transpile.js';
 
 type Resolve = (request: string, parent: Parent, isMain?: boolean, options?: object) => string;
@@ -46,6 +46,8 @@ export function installRequireHook(options: RequireHookOptions): void {
     try {
       return resolveAsNode.call(this, request, parent, isMain, more);
     } catch (error) {
+      const source = sourceOfMissing(error);
+      if (source !== undefined) return source;
       if (!request.startsWith('@flowline/')) throw error;
       return createRequire(options.ownUrl).resolve(request);
     }

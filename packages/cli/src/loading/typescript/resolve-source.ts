@@ -1,6 +1,7 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, extname, isAbsolute, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { isCompiledFile, isInstalledFile } from './module-format.js';
 import { projectOf } from './project.js';
 
@@ -38,9 +39,7 @@ export function resolveSource(specifier: string, importer: string): string | und
   if (isPathSpecifier(specifier)) {
     return probe(resolve(dirname(importer), specifier), isCompiledFile(importer));
   }
-  if (isInstalledFile(importer) || isBuiltin(specifier) || specifier.startsWith('#')) {
-    return undefined;
-  }
+  if (isInstalledFile(importer) || isBuiltin(specifier)) return undefined;
   for (const candidate of projectOf(importer).pathsOf(specifier)) {
     const found = probe(candidate, true);
     if (found !== undefined) return found;
@@ -56,6 +55,26 @@ export function probe(path: string, preferSource: boolean): string | undefined {
   const found = probeFile(path, preferSource) ?? probeFolder(path, preferSource);
   return found === undefined ? undefined : realpathSync(found);
 }
+
+/**
+ * The source that stands for a file which Node's own resolution found missing: a package whose `exports`, `imports` or
+ * `main` names the `.js` file that a build would write. Undefined for other errors.
+ */
+export function sourceOfMissing(error: unknown): string | undefined {
+  const { code, url, message } = (error ?? {}) as { code?: string; url?: string; message?: string };
+  if (code === undefined || !missingCodes.includes(code)) return undefined;
+  const missing = url?.startsWith('file:')
+    ? fileURLToPath(url)
+    : /Cannot find (?:module|package) '(\/[^']+|[A-Za-z]:\\[^']+)'/.exec(message ?? '')?.[1];
+  return missing === undefined ? undefined : probe(missing, true);
+}
+
+/** Error codes of Node for "there is no such module". */
+export const missingCodes: readonly string[] = [
+  'ERR_MODULE_NOT_FOUND',
+  'ERR_UNSUPPORTED_DIR_IMPORT',
+  'MODULE_NOT_FOUND',
+];
 
 function probeFile(path: string, preferSource: boolean): string | undefined {
   const extension = extname(path);
