@@ -35,6 +35,7 @@ export interface Pipeline {
  */
 export function compilePipeline(pipeline: readonly Value[], env: PipelineEnv): Pipeline {
   checkPipeline(pipeline);
+  if (env.collection === null) checkForDatabase(pipeline);
   const scope = commandScope(env);
   const last = pipeline.length > 0 ? stageForm(pipeline.at(-1)!) : undefined;
   const outputStage = last && OUTPUTS.get(last.name);
@@ -46,6 +47,18 @@ export function compilePipeline(pipeline: readonly Value[], env: PipelineEnv): P
   const first = pipeline.length > 0 ? stageForm(pipeline[0]!) : undefined;
   const ignoresSource = first !== undefined && STAGES.get(first.name)?.first === true;
   return { run, leadingFilter: filterOf(first), ignoresSource, output };
+}
+
+/** Refuses a pipeline that needs a collection where the command names none (73). */
+function checkForDatabase(pipeline: readonly Value[]): void {
+  if (pipeline.length === 0) {
+    throw new DbError(73, '{aggregate: 1} is not valid for an empty pipeline.');
+  }
+  const { name } = stageForm(pipeline[0]!);
+  const definition = STAGES.get(name);
+  if (!definition && !OUTPUTS.has(name)) throw unknownStage(name);
+  if (definition?.forDatabase) return;
+  throw new DbError(73, `{aggregate: 1} is not valid for '${name}'; a collection is required.`);
 }
 
 function filterOf(first: { name: string; value: Value } | undefined): Doc | undefined {

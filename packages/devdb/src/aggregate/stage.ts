@@ -55,7 +55,9 @@ export interface StageDefinition {
   readonly name: string;
   /** A stage that makes documents by itself must come first. */
   readonly first?: true;
-  /** Whether it may stand inside of `$facet`. */
+  /** Whether it is for a whole database, `{aggregate: 1}`. */
+  readonly forDatabase?: true;
+  /** Whether it may not stand inside of `$facet`. */
   readonly refusedInFacet?: true;
   readonly compile: (value: Value, context: StageContext) => Stage;
 }

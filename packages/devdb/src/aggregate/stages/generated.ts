@@ -1,6 +1,6 @@
 import { DbError } from '../../errors.js';
 import { isDoc, type Value } from '../../values/value.js';
-import type { StageDefinition } from '../stage.js';
+import type { PipelineEnv, StageDefinition } from '../stage.js';
 
 /** Stages that read no collection; what they give comes from the surroundings. */
 export const GENERATED: readonly StageDefinition[] = [
@@ -15,12 +15,27 @@ export const GENERATED: readonly StageDefinition[] = [
   generated('$planCacheStats', (value) => {
     if (!isDoc(value)) throw new DbError(9, '$planCacheStats value must be an object');
   }),
-  elsewhere(
-    '$currentOp',
-    "$currentOp must be run against the 'admin' database with {aggregate: 1}",
+  {
+    ...placed(
+      '$currentOp',
+      "$currentOp must be run against the 'admin' database with {aggregate: 1}",
+      ({ database, collection }) => database === 'admin' && collection === null,
+    ),
+    forDatabase: true,
+  },
+  {
+    ...placed(
+      '$listLocalSessions',
+      '$listLocalSessions must be run against the database with {aggregate: 1}',
+      ({ collection }) => collection === null,
+    ),
+    forDatabase: true,
+  },
+  placed(
+    '$listSessions',
+    '$listSessions may only be run against config.system.sessions',
+    ({ database, collection }) => database === 'config' && collection === 'system.sessions',
   ),
-  elsewhere('$listSessions', '$listSessions may only be run against config.system.sessions'),
-  elsewhere('$listLocalSessions', '$listLocalSessions must be run against the database'),
   {
     name: '$geoNear',
     first: true,
@@ -52,14 +67,18 @@ function generated(name: string, check: (value: Value) => void): StageDefinition
   };
 }
 
-/** A stage that belongs into another database than the ones that this server has. */
-function elsewhere(name: string, message: string): StageDefinition {
+/** A stage that has its place in one database or collection only (73 elsewhere). */
+function placed(
+  name: string,
+  message: string,
+  isPlace: (env: PipelineEnv) => boolean,
+): StageDefinition {
+  const definition = generated(name, () => {});
   return {
-    name,
-    first: true,
-    refusedInFacet: true,
-    compile() {
-      throw new DbError(73, message);
+    ...definition,
+    compile(value, context) {
+      if (!isPlace(context.env)) throw new DbError(73, message);
+      return definition.compile(value, context);
     },
   };
 }

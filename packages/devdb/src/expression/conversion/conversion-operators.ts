@@ -73,9 +73,9 @@ function compileConvert(operand: Value, scope: Scope): Expression {
   return scope.computed(operands, (root) => {
     const value = input.evaluate(root);
     const target = to.evaluate(root);
+    const type = isNullish(target) ? null : targetOf(target);
     if (isNullish(value)) return onNull.evaluate(root);
-    if (isNullish(target)) return null;
-    const type = targetOf(target);
+    if (type === null) return null;
     try {
       if (!TARGETS.includes(type)) {
         throw new DbError(

@@ -50,7 +50,7 @@ function compileDateFromParts(operand: Value, scope: Scope): Expression {
   const parts = new Map(names.map((name) => [name, scope.compile(operand.get(name))]));
   const timezone = parts.get('timezone');
   parts.delete('timezone');
-  const readZone = zoneReader(timezone);
+  const readZone = zoneReader(timezone, 40517);
   const dateNames = byWeeks ? ['isoWeekYear', 'isoWeek', 'isoDayOfWeek'] : ['year', 'month', 'day'];
   const operands = [...parts.values(), ...(timezone ? [timezone] : [])];
   return scope.computed(operands, (root) => {

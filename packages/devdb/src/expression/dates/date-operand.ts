@@ -15,19 +15,21 @@ export function instantOf(value: Evaluated): number {
 /** How a time zone is found for a document; null where the expression for it gives null. */
 export type ZoneReader = (root: Doc) => TimeZone | null;
 
-/** Compiles the `timezone` parameter; UTC without one. A constant zone is looked up once. */
-export function zoneReader(timezone: Expression | undefined): ZoneReader {
+/**
+ * Compiles the `timezone` parameter; UTC without one. A constant zone is looked up once. `code` is
+ * the error for a zone that is no text, which differs between the operators.
+ */
+export function zoneReader(timezone: Expression | undefined, code: 40517 | 40533): ZoneReader {
   if (!timezone) return () => UTC;
+  const zoneOf = (value: Evaluated): TimeZone | null => {
+    if (isNullish(value)) return null;
+    if (typeof value === 'string') return timeZoneOf(value);
+    throw new DbError(code, `timezone must evaluate to a string, found ${typeName(value)}`);
+  };
   if (!timezone.constant) return (root) => zoneOf(timezone.evaluate(root));
   let known: { zone: TimeZone | null } | undefined;
   return (root) => {
     known ??= { zone: zoneOf(timezone.evaluate(root)) };
     return known.zone;
   };
-}
-
-function zoneOf(value: Evaluated): TimeZone | null {
-  if (isNullish(value)) return null;
-  if (typeof value === 'string') return timeZoneOf(value);
-  throw new DbError(40517, `timezone must evaluate to a string, found ${typeName(value)}`);
 }

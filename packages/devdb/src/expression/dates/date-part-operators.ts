@@ -32,7 +32,7 @@ function part(name: string, field: keyof CalendarFields): Operator {
     name,
     compile(operand, scope) {
       const { date, timezone } = partOperands(name, operand, scope);
-      const readZone = zoneReader(timezone);
+      const readZone = zoneReader(timezone, 40533);
       return scope.computed(timezone ? [date, timezone] : [date], (root) => {
         const value = date.evaluate(root);
         if (isNullish(value)) return null;
@@ -93,7 +93,7 @@ function compileDateToParts(operand: Value, scope: Scope): Expression {
   const date = scope.compile(operand.get('date'));
   const timezone = operand.has('timezone') ? scope.compile(operand.get('timezone')) : undefined;
   const iso = operand.has('iso8601') ? scope.compile(operand.get('iso8601')) : undefined;
-  const readZone = zoneReader(timezone);
+  const readZone = zoneReader(timezone, 40517);
   const operands = [date, timezone, iso].filter((each) => each !== undefined);
   return scope.computed(operands, (root) => {
     const value = date.evaluate(root);

@@ -44,7 +44,7 @@ function compileDateToString(operand: Value, scope: Scope): Expression {
   const onNull = operands.get('onNull');
   // A constant format is checked while parsing, as in MongoDB.
   if (format?.constant) formatOf(format.evaluate(new Map()));
-  const readZone = zoneReader(operands.get('timezone'));
+  const readZone = zoneReader(operands.get('timezone'), 40517);
   const fallback = operands.has('timezone') ? '%Y-%m-%dT%H:%M:%S.%L' : '%Y-%m-%dT%H:%M:%S.%LZ';
   return scope.computed([...operands.values()], (root) => {
     const value = date.evaluate(root);
@@ -78,7 +78,7 @@ function compileDateFromString(operand: Value, scope: Scope): Expression {
   const format = operands.get('format');
   const onNull = operands.get('onNull');
   const onError = operands.get('onError');
-  const readZone = zoneReader(operands.get('timezone'));
+  const readZone = zoneReader(operands.get('timezone'), 40517);
   return scope.computed([...operands.values()], (root) => {
     const text = source.evaluate(root);
     const pattern = format ? format.evaluate(root) : undefined;

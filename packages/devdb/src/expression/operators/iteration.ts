@@ -41,11 +41,10 @@ function compileLet(operand: Value, scope: Scope): Expression {
 
 /** The name that `as` gives to the element, `this` by default. */
 function elementName(as: Value): string {
-  if (typeof as !== 'string') {
-    throw new DbError(10065, `invalid parameter: expected a string (as), found ${typeName(as)}`);
-  }
-  checkVariableName(as);
-  return as;
+  // MongoDB reads whatever is no text as the empty name, and refuses that.
+  const name = typeof as === 'string' ? as : '';
+  checkVariableName(name);
+  return name;
 }
 
 function compileMap(operand: Value, scope: Scope): Expression {

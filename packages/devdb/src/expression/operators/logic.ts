@@ -22,7 +22,16 @@ export const LOGIC: readonly Operator[] = [
   { name: '$switch', compile: compileSwitch },
   { name: '$literal', compile: (operand) => literal(operand) },
   { name: '$const', compile: (operand) => literal(operand) },
+  { name: '$meta', compile: refuseMeta },
 ];
+
+/** What `$meta` asks for (text scores and the like) exists only with text and geo indexes. */
+function refuseMeta(operand: Value): never {
+  if (typeof operand !== 'string') {
+    throw new DbError(17307, '$meta only supports string arguments');
+  }
+  throw new DbError(17308, `Unsupported argument to $meta: ${operand}`);
+}
 
 function compileCond(operand: Value, scope: Scope): Expression {
   const operands = isDoc(operand)
