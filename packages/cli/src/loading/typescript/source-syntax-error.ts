@@ -31,7 +31,8 @@ export function toSourceSyntaxError(error: unknown, file: string, source: string
   if (place === null) return error;
   const reason = /^\s*(?:x|×)\s+(.*)$/m.exec(drawing)?.[1]?.trim() ?? 'Syntax error';
   const line = Number(place[1]);
-  const column = caretColumn(drawing, line) ?? Number(place[2]);
+  const text = source.split('\n')[line - 1] ?? '';
+  const column = caretColumn(drawing, line, text) ?? Number(place[2]);
   return new SourceSyntaxError({
     kind: 'syntax',
     file,
@@ -42,14 +43,18 @@ export function toSourceSyntaxError(error: unknown, file: string, source: string
   });
 }
 
-/** The column of the caret that swc draws under the named line; its own figure is that of the line's start. */
-function caretColumn(drawing: string, line: number): number | undefined {
+/** The column of the caret that swc draws under the named line; the figure that it prints is that of the line's start. */
+function caretColumn(drawing: string, line: number, text: string): number | undefined {
   const lines = drawing.split('\n');
-  const at = lines.findIndex((text) => new RegExp(`^\\s*${line}\\s[|│]`).test(text));
+  const at = lines.findIndex((drawn) => new RegExp(`^\\s*${line}\\s[|│]`).test(drawn));
   const gutter = /^(\s*\d+\s[|│] )/.exec(lines[at] ?? '')?.[1]?.length;
   const caret = /^\s*[:·][^^─┬]*/.exec(lines[at + 1] ?? '')?.[0].length;
   if (gutter === undefined || caret === undefined) return undefined;
-  return caret - gutter + 1;
+  let drawn = 0;
+  let column = 1;
+  // Tabs are drawn as blanks up to the next multiple of four.
+  for (; drawn < caret - gutter; column++) drawn += text[column - 1] === '\t' ? 4 - (drawn % 4) : 1;
+  return column;
 }
 
 /** Up to two lines before and one after a position, numbered, with a caret under it. */
