@@ -35,7 +35,6 @@ export interface Pipeline {
  */
 export function compilePipeline(pipeline: readonly Value[], env: PipelineEnv): Pipeline {
   checkPipeline(pipeline);
-  if (env.collection === null) checkForDatabase(pipeline);
   const scope = commandScope(env);
   const last = pipeline.length > 0 ? stageForm(pipeline.at(-1)!) : undefined;
   const outputStage = last && OUTPUTS.get(last.name);
@@ -49,8 +48,10 @@ export function compilePipeline(pipeline: readonly Value[], env: PipelineEnv): P
   return { run, leadingFilter: filterOf(first), ignoresSource, output };
 }
 
-/** Refuses a pipeline that needs a collection where the command names none (73). */
-function checkForDatabase(pipeline: readonly Value[]): void {
+/**
+ * Refuses a pipeline that needs a collection, for a command that names none, `{aggregate: 1}` (73).
+ */
+export function refuseWithoutCollection(pipeline: readonly Value[]): void {
   if (pipeline.length === 0) {
     throw new DbError(73, '{aggregate: 1} is not valid for an empty pipeline.');
   }
