@@ -50,6 +50,7 @@ export type {
 } from './model/run.js';
 export * from './model/states.js';
 // store
+export { type ConnectOptions, type ConnectSources, connectStore } from './store/connect.js';
 export type { Store } from './store/store.js';
 export type * from './store/verbs/backfill-verbs.js';
 export type * from './store/verbs/dag-verbs.js';
@@ -58,8 +59,19 @@ export type * from './store/verbs/log-verbs.js';
 export type * from './store/verbs/run-verbs.js';
 export type * from './store/verbs/task-verbs.js';
 // time
+export { backoffDelayMs, MAX_BACKOFF_MS } from './time/backoff.js';
+export { type DateRange, parseDateRange } from './time/date-range.js';
 export { didYouMean } from './time/did-you-mean.js';
+export {
+  type ClockChange,
+  type ClockMeeting,
+  clockChanges,
+  clockMeetings,
+} from './time/schedule/clock-changes.js';
 export { type FireView, viewFire, viewNextFires } from './time/schedule/fire-view.js';
-export { dataIntervalOf } from './time/schedule/fires.js';
-export { type ParsedSchedule, parseSchedule } from './time/schedule/parse-schedule.js';
+export { dataIntervalOf, fireBatches } from './time/schedule/fires.js';
+export { jitterOf } from './time/schedule/jitter.js';
+export { type ParsedSchedule, parseSchedule, toSchedule } from './time/schedule/parse-schedule.js';
 export { boundedTimerMs, MAX_TIMER_MS } from './time/timer.js';
+export { parseInstant } from './time/zone/instant-text.js';
+export { timeZoneProblem } from './time/zone/zone.js';

@@ -1,5 +1,5 @@
-import { parseDateRange, UsageError } from '@flowline/core';
-import type { BackfillPlan, BackfillRequest } from '@flowline/core/internal';
+import { UsageError } from '@flowline/core';
+import { type BackfillPlan, type BackfillRequest, parseDateRange } from '@flowline/core/internal';
 import type { CommandContext } from '../command-line/command.js';
 import { wholeFlag } from '../command-line/values.js';
 import { backfillLine } from '../output/backfill-text.js';
@@ -15,6 +15,7 @@ import type { Session } from './with-session.js';
 /** More dates than this need a word from the operator: a forgotten minutely schedule would be a flood. */
 const defaultMost = 1_000;
 const shownDates = 20;
+const latest = new Date(8.64e15);
 
 export interface StartBackfillFlags {
   readonly dag: string;
@@ -48,11 +49,14 @@ export async function startBackfill(
       hint: `Run it once with "flow run ${dag.id}", or give it a schedule.`,
     });
   }
-  const range = parseDateRange({ from: flags.from, to: flags.to }, definition.schedule);
+  const { schedule } = definition;
+  const timeZone = 'timeZone' in schedule ? schedule.timeZone : 'UTC';
+  // Where the scheduler takes over is the store's to say; nothing is cut here.
+  const range = parseDateRange({ from: flags.from, to: flags.to }, timeZone, latest);
   const request: BackfillRequest = {
     dagId: dag.id,
     from: range.from,
-    ...(range.to === undefined ? {} : { to: range.to }),
+    ...(flags.to === undefined ? {} : { to: range.to }),
     ...(maxActive === undefined ? {} : { maxActive }),
     ...(flags.order === undefined ? {} : { order: flags.order }),
     ...(flags.reprocess === undefined ? {} : { reprocess: flags.reprocess }),

@@ -35,7 +35,7 @@ export function outcomeOfError(error: unknown, context: FailureContext): FinishO
   return {
     kind: 'retry',
     error: stored,
-    delayMs: backoffDelayMs(context.job.retry.backoff, failuresNow, context.random),
+    delayMs: backoffDelayMs(context.job.retry.backoff, failuresNow, context.random()),
   };
 }
 
