@@ -222,7 +222,7 @@ class Reader {
       case 0x0a:
         return null;
       case 0x0b:
-        return new BSONRegExp(this.cString(), this.cString());
+        return this.regExp();
       case 0x0c:
         return new DbPointer(this.string(), this.objectId());
       case 0x0d:
@@ -289,6 +289,14 @@ class Reader {
     if (inner !== length - 4) throw invalid('an old binary with two lengths', start);
     length = inner;
     return new Binary(this.copy(start + 4, length), subtype);
+  }
+
+  private regExp(): BSONRegExp {
+    const pattern = this.cString();
+    const at = this.at;
+    const options = this.cString();
+    if (!/^[ilmsux]*$/.test(options)) throw invalid('unknown options of a pattern', at);
+    return new BSONRegExp(pattern, options);
   }
 
   private codeWithScope(depth: number): Code {
