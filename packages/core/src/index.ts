@@ -62,8 +62,16 @@ export { formatDuration, parseDuration } from './time/duration.js';
 export { describe } from './time/schedule/describe-schedule.js';
 export {
   firesBetween,
+  type NextFiresOptions,
   nextFires,
+  type PreviousFiresOptions,
   previousFires,
 } from './time/schedule/fires.js';
 export type { Schedule } from './time/schedule/schedule.js';
-export type { ScheduleInput } from './time/schedule/schedule-input.js';
+export type {
+  AtInput,
+  CronInput,
+  EveryInput,
+  InstantInput,
+  ScheduleInput,
+} from './time/schedule/schedule-input.js';

@@ -94,6 +94,7 @@ const jobCases: readonly Case[] = [
   [backoff({ delay: 2 }), 'duration', 'retry.backoff.delay', /a duration.*found 2/, /2s/],
   [backoff({ delay: '10m', max: '5m' }), 'option-range', 'retry.backoff.max', /10m, found "5m"/],
   [backoff({ max: '10ms' }), 'option-range', 'retry.backoff.max', /1s \(the default\)/],
+  [backoff({ max: '31d' }), 'duration', 'retry.backoff.max', /at most 30d/],
   [backoff({ type: 'fixed', factor: 2 }), 'option-clash', 'retry.backoff.factor', /'fixed'/],
   [backoff({ factor: 0.5 }), 'option-range', 'retry.backoff.factor', /from 1 to 100/],
   [backoff({ jitter: true }), 'option-value', 'retry.backoff.jitter', /'none', 'full' and 'equal'/],

@@ -1,5 +1,6 @@
 import { describeValue } from '../../errors.js';
 import type { BackoffPolicy } from '../../model/definition.js';
+import { MAX_BACKOFF_MS } from '../../time/backoff.js';
 import { formatDuration } from '../../time/duration.js';
 import {
   type Field,
@@ -19,8 +20,8 @@ export function readBackoff(field: Field): BackoffPolicy {
   const backoff = readObject(field, ['type', 'delay', 'max', 'factor', 'jitter']) ?? {};
   const at = (key: string): Field => member(field, backoff, key);
   const type = readChoice(at('type'), ['fixed', 'linear', 'exponential']) ?? 'exponential';
-  const delay = readDuration(at('delay'));
-  const max = readDuration(at('max'), { minMs: 1 });
+  const delay = readDuration(at('delay'), { maxMs: MAX_BACKOFF_MS });
+  const max = readDuration(at('max'), { minMs: 1, maxMs: MAX_BACKOFF_MS });
   const factor = readNumber(at('factor'), 1, 100);
   const delayMs = delay ?? defaultDelayMs;
   if (max !== undefined && max < delayMs) {
