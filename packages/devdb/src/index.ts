@@ -1,1 +1,2 @@
-export {};
+export { DataDirectoryError } from './server/open-store.js';
+export { type RunningServer, type ServerOptions, startServer } from './server/start-server.js';

@@ -1,0 +1,224 @@
+/** From a decoded request to its reply: finds the command, settles its session and transaction, runs it, makes it durable. */
+import { setTimeout as delay } from 'node:timers/promises';
+import { DbError } from '../errors.js';
+import type { ServerState } from '../state/server-state.js';
+import { readSessionFields, type Session } from '../state/sessions.js';
+import { WriteUnit } from '../storage/store.js';
+import { toDouble } from '../values/numbers.js';
+import { Binary, type Doc, doc, int32, isNumeric, Long, type Value } from '../values/value.js';
+import { type ClientState, type Command, type CommandContext, commitUnit } from './command.js';
+import { COMMANDS } from './command-table.js';
+import { joinTransaction, statementFailed } from './transactions.js';
+
+/** Fields that every command takes. */
+const GENERAL_FIELDS: ReadonlySet<string> = new Set([
+  'lsid',
+  'txnNumber',
+  'autocommit',
+  'startTransaction',
+  'stmtId',
+  'stmtIds',
+  'maxTimeMS',
+  'readConcern',
+  'writeConcern',
+  'comment',
+  '$db',
+  '$clusterTime',
+  '$readPreference',
+  '$client',
+  '$configServerState',
+  '$audit',
+  '$replData',
+  'apiVersion',
+  'apiStrict',
+  'apiDeprecationErrors',
+]);
+
+/** What the connection does with a command: sends the reply, or closes as a fail point wants. */
+export type Outcome = { readonly reply: Doc } | { readonly closeConnection: true };
+
+/** Runs one command. Never rejects: failures become error replies. */
+export async function dispatch(
+  server: ServerState,
+  client: ClientState,
+  body: Doc,
+): Promise<Outcome> {
+  const sentName = body.keys().next().value ?? '';
+  const command = COMMANDS.get(sentName);
+  const strike = server.failPoints.strike(command?.name ?? sentName, client.appName, server.random);
+  try {
+    if (strike !== null) {
+      if (strike.blockMs > 0) await delay(strike.blockMs);
+      if (strike.closeConnection) return { closeConnection: true };
+      if (strike.error !== null && strike.writeConcernError === null) throw strike.error;
+    }
+    if (command === undefined) throw new DbError(59, `no such command: '${sentName}'`);
+    const reply = await runInSession(server, client, command, body);
+    if (strike?.writeConcernError) reply.set('writeConcernError', strike.writeConcernError);
+    return { reply: finishReply(server, reply) };
+  } catch (error) {
+    return { reply: finishReply(server, errorReply(error)) };
+  }
+}
+
+async function runInSession(
+  server: ServerState,
+  client: ClientState,
+  command: Command,
+  body: Doc,
+): Promise<Doc> {
+  const database = body.get('$db');
+  if (typeof database !== 'string')
+    throw new DbError(40414, "BSON field '$db' is missing but a required field");
+  checkDatabaseName(database);
+  if (command.adminOnly && database !== 'admin') {
+    throw new DbError(13, `${command.name} may only be run against the admin database.`);
+  }
+  const session = body.has('lsid') ? server.sessions.use(body.get('lsid')) : null;
+  const { txnNumber } = readSessionFields(body);
+  if (session === null || txnNumber === null) {
+    if (txnNumber !== null)
+      throw new DbError(72, 'Transaction number requires a session ID to be specified');
+    if (body.has('autocommit'))
+      throw new DbError(
+        72,
+        "'autocommit' field requires a transaction number to also be specified",
+      );
+    if (body.has('startTransaction')) {
+      throw new DbError(
+        72,
+        "'startTransaction' field requires a transaction number to also be specified",
+      );
+    }
+    return run(server, client, command, body, database, session, null);
+  }
+  // Commands of one session with a number run one after the other, as they do in MongoDB.
+  const before = session.queue;
+  let done: () => void = () => {};
+  session.queue = new Promise((resolve) => {
+    done = resolve;
+  });
+  try {
+    await before;
+    return await run(server, client, command, body, database, session, txnNumber);
+  } finally {
+    done();
+  }
+}
+
+function checkDatabaseName(name: string): void {
+  if (name === '' || name.length > 63 || /[\0/\\. "$]/.test(name)) {
+    if (name === '$external') return;
+    throw new DbError(73, `Invalid database name: '${name}'`);
+  }
+}
+
+async function run(
+  server: ServerState,
+  client: ClientState,
+  command: Command,
+  body: Doc,
+  database: string,
+  session: Session | null,
+  txnNumber: bigint | null,
+): Promise<Doc> {
+  const { store } = server;
+  checkFields(command, body);
+  const transaction = joinTransaction(server, command, body, session, txnNumber);
+  const maxTime = body.get('maxTimeMS');
+  const unit = new WriteUnit(
+    transaction,
+    session !== null && txnNumber !== null
+      ? { lsid: session.lsid, txnNumber: Long.fromBigInt(txnNumber) }
+      : null,
+  );
+  const context: CommandContext = {
+    server,
+    store,
+    client,
+    name: command.name,
+    database,
+    body,
+    session,
+    txnNumber,
+    transaction,
+    unit,
+    retry: { isDirty: false },
+    now: store.clock.now(),
+    deadlineMs: deadline(store.clock.nowMs(), maxTime),
+  };
+  try {
+    return await command.run(context);
+  } catch (error) {
+    statementFailed(context, error);
+    throw error;
+  } finally {
+    // What a failed command did write must be as durable as what others may have seen of it.
+    await commitUnit(context);
+  }
+}
+
+function deadline(nowMs: number, maxTime: Value): number {
+  if (maxTime === undefined || maxTime === null) return Number.POSITIVE_INFINITY;
+  if (!isNumeric(maxTime)) throw new DbError(2, 'maxTimeMS must be a number');
+  const ms = toDouble(maxTime);
+  if (ms < 0 || ms > 2_147_483_647)
+    throw new DbError(2, `${ms} value for maxTimeMS is out of range`);
+  if (!Number.isInteger(ms)) throw new DbError(2, 'maxTimeMS has non-integral value');
+  return ms === 0 ? Number.POSITIVE_INFINITY : nowMs + ms;
+}
+
+function checkFields(command: Command, body: Doc): void {
+  if (command.unknownField === 'ignore') return;
+  let first = true;
+  for (const field of body.keys()) {
+    if (first) {
+      first = false;
+      continue;
+    }
+    if (GENERAL_FIELDS.has(field) || command.fields.includes(field)) continue;
+    const message =
+      command.unknownField === 40415
+        ? `BSON field '${command.name}.${field}' is an unknown field.`
+        : `Failed to parse: unrecognized field '${field}' of ${command.name}`;
+    throw new DbError(command.unknownField, message);
+  }
+}
+
+/** The reply of a failure. What is no DbError is a fault of this server and says so. */
+export function errorReply(error: unknown): Doc {
+  const known =
+    error instanceof DbError
+      ? error
+      : new DbError(1, `internal fault of the development server: ${faultText(error)}`);
+  const reply = doc(
+    ['ok', 0],
+    ['errmsg', known.message],
+    ['code', int32(known.code)],
+    ['codeName', known.codeName],
+  );
+  if (known.labels && known.labels.length > 0) reply.set('errorLabels', known.labels);
+  for (const [key, value] of known.extra ?? []) reply.set(key, value);
+  return reply;
+}
+
+function faultText(error: unknown): string {
+  return error instanceof Error ? (error.stack ?? error.message) : String(error);
+}
+
+/** Adds `ok` and, on a replica set, the cluster time. */
+function finishReply(server: ServerState, reply: Doc): Doc {
+  if (!reply.has('ok')) reply.set('ok', 1);
+  if (server.replicaSet !== null) {
+    const time = server.store.clock.latest();
+    reply.set(
+      '$clusterTime',
+      doc(
+        ['clusterTime', time],
+        ['signature', doc(['hash', new Binary(Buffer.alloc(20), 0)], ['keyId', Long.ZERO])],
+      ),
+    );
+    reply.set('operationTime', time);
+  }
+  return reply;
+}

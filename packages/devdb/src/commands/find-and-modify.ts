@@ -1,0 +1,203 @@
+import { DbError } from '../errors.js';
+import { DocumentScan, type Found } from '../planner/execute.js';
+import { planQuery } from '../planner/plan.js';
+import { compileProjection } from '../projection/compile-projection.js';
+import { compileFilter, type Matcher } from '../query/compile-filter.js';
+import { compileSort } from '../sort/compile-sort.js';
+import type { Collection } from '../storage/collection.js';
+import { Blocked } from '../storage/store.js';
+import { type CompiledUpdate, compileUpdate } from '../update/compile-update.js';
+import { type Doc, doc, int32, isDoc, type Value } from '../values/value.js';
+import {
+  booleanField,
+  type Command,
+  type CommandContext,
+  collectionName,
+  documentField,
+  waitForUnblock,
+  wrongType,
+} from './command.js';
+import { refuseCollation } from './find.js';
+import { readableCollection, refuseView } from './namespaces.js';
+import { insertUpsert, updateRecord } from './update.js';
+import { rememberedResult, rememberResult } from './write-statements.js';
+
+/** `findAndModify`: finds, changes and answers one document in one step that nothing can come between. */
+export const findAndModify: Command = {
+  name: 'findAndModify',
+  aliases: ['findandmodify'],
+  fields: [
+    'query',
+    'sort',
+    'remove',
+    'update',
+    'new',
+    'fields',
+    'upsert',
+    'bypassDocumentValidation',
+    'collation',
+    'arrayFilters',
+    'hint',
+  ],
+  unknownField: 51177,
+  inTransaction: true,
+  isRetryable: true,
+  run: runFindAndModify,
+};
+
+interface Request {
+  readonly filter: Doc;
+  readonly sort: Doc | undefined;
+  readonly remove: boolean;
+  readonly update: Doc | readonly Value[] | undefined;
+  readonly returnNew: boolean;
+  readonly upsert: boolean;
+  readonly arrayFilters: readonly Value[] | undefined;
+  readonly hint: Value;
+  readonly project: (document: Doc) => Doc;
+}
+
+async function runFindAndModify(context: CommandContext): Promise<Doc> {
+  const name = collectionName(context);
+  const request = readRequest(context);
+  refuseView(context, name);
+  const statementId = Number(context.body.get('stmtId')?.toString() ?? 0);
+  const earlier = rememberedResult(context, statementId);
+  if (earlier !== undefined) {
+    const wasRemoved = !(earlier.get('lastErrorObject') as Doc).has('updatedExisting');
+    if (wasRemoved !== request.remove) {
+      throw new DbError(40606, 'a retried findAndModify must be of the same kind as the first one');
+    }
+    return new Map(earlier);
+  }
+  const reply = request.remove
+    ? await removeOne(context, name, request)
+    : await updateOne(context, name, request);
+  rememberResult(context, statementId, new Map(reply));
+  return reply;
+}
+
+function readRequest(context: CommandContext): Request {
+  const { body } = context;
+  refuseCollation(body);
+  const remove = booleanField(body, 'remove');
+  const returnNew = booleanField(body, 'new');
+  const upsert = booleanField(body, 'upsert');
+  const update = body.get('update');
+  if (remove) {
+    if (update !== undefined) throw new DbError(9, 'Cannot specify both an update and remove=true');
+    if (upsert) throw new DbError(9, 'Cannot specify both upsert=true and remove=true');
+    if (returnNew) {
+      throw new DbError(
+        9,
+        "Cannot specify both new=true and remove=true; 'remove' always returns the deleted document",
+      );
+    }
+  } else if (update === undefined) {
+    throw new DbError(9, 'Either an update or remove=true must be specified');
+  }
+  if (update !== undefined && !isDoc(update) && !Array.isArray(update)) {
+    throw new DbError(9, 'Update argument must be either an object or an array');
+  }
+  const arrayFilters = body.get('arrayFilters');
+  if (arrayFilters !== undefined && !Array.isArray(arrayFilters)) {
+    throw wrongType('arrayFilters', arrayFilters, 'array');
+  }
+  const filter = documentField(body, 'query') ?? new Map();
+  const fields = documentField(body, 'fields');
+  const project =
+    fields !== undefined && fields.size > 0
+      ? compileProjection(fields, filter, { now: context.now })
+      : (document: Doc) => document;
+  return {
+    filter,
+    sort: documentField(body, 'sort'),
+    remove,
+    update,
+    returnNew,
+    upsert,
+    arrayFilters,
+    hint: body.get('hint'),
+    project,
+  };
+}
+
+/** The first document in the order of the sort. */
+function findFirst(collection: Collection, request: Request, matcher: Matcher): Found | null {
+  const sort = request.sort && request.sort.size > 0 ? compileSort(request.sort) : null;
+  const plan = planQuery(collection, request.filter, { sort: request.sort, hint: request.hint });
+  const scan = new DocumentScan(collection, plan, matcher.matches);
+  if (sort === null || sort.natural !== null || plan.providesSort) return scan.next();
+  let best: Found | null = null;
+  for (let found = scan.next(); found !== null; found = scan.next()) {
+    if (best === null || sort.compare(found.document, best.document) < 0) best = found;
+  }
+  return best;
+}
+
+async function removeOne(context: CommandContext, name: string, request: Request): Promise<Doc> {
+  const matcher = compileFilter(request.filter, { now: context.now });
+  if (request.sort) compileSort(request.sort);
+  for (;;) {
+    const collection = readableCollection(context, name);
+    const found = collection === undefined ? null : findFirst(collection, request, matcher);
+    if (found === null) return removeReply(0, null);
+    try {
+      context.store.remove(context.unit, collection!, found.recordId);
+      return removeReply(1, request.project(found.document));
+    } catch (error) {
+      if (!(error instanceof Blocked)) throw error;
+      await waitForUnblock(context, error);
+    }
+  }
+}
+
+function removeReply(count: number, value: Doc | null): Doc {
+  return doc(['lastErrorObject', doc(['n', int32(count)])], ['value', value]);
+}
+
+async function updateOne(context: CommandContext, name: string, request: Request): Promise<Doc> {
+  const compiled: CompiledUpdate = compileUpdate(request.update as Doc | readonly Value[], {
+    now: context.now,
+    arrayFilters: request.arrayFilters,
+    timestamp: () => context.store.clock.tick(),
+  });
+  const matcher = compileFilter(request.filter, {
+    now: context.now,
+    exprRefusedIn: request.upsert ? 'the filter of an upsert' : undefined,
+  });
+  if (request.sort) compileSort(request.sort);
+  for (;;) {
+    const collection = readableCollection(context, name);
+    const found = collection === undefined ? null : findFirst(collection, request, matcher);
+    if (found === null) {
+      if (!request.upsert) {
+        return doc(
+          ['lastErrorObject', doc(['n', int32(0)], ['updatedExisting', false])],
+          ['value', null],
+        );
+      }
+      const inserted = await insertUpsert(context, name, request.filter, compiled, matcher);
+      if (inserted === null) continue;
+      return doc(
+        [
+          'lastErrorObject',
+          doc(['n', int32(1)], ['updatedExisting', false], ['upserted', inserted.get('_id')]),
+        ],
+        ['value', request.returnNew ? request.project(inserted) : null],
+      );
+    }
+    try {
+      const outcome = updateRecord(context, collection!, found.recordId, matcher, compiled);
+      if (outcome === null) continue;
+      const shown = request.returnNew ? outcome.after : outcome.before;
+      return doc(
+        ['lastErrorObject', doc(['n', int32(1)], ['updatedExisting', true])],
+        ['value', request.project(shown)],
+      );
+    } catch (error) {
+      if (!(error instanceof Blocked)) throw error;
+      await waitForUnblock(context, error);
+    }
+  }
+}

@@ -1,0 +1,240 @@
+import { DbError } from '../errors.js';
+import { DocumentScan } from '../planner/execute.js';
+import { planQuery } from '../planner/plan.js';
+import { compileFilter, type Matcher } from '../query/compile-filter.js';
+import type { Collection } from '../storage/collection.js';
+import type { RecordId } from '../storage/ordered-index.js';
+import { Blocked } from '../storage/store.js';
+import { type CompiledUpdate, compileUpdate } from '../update/compile-update.js';
+import { seedUpsert } from '../update/seed-upsert.js';
+import { type Doc, doc, isDoc, ObjectId, type Value } from '../values/value.js';
+import {
+  booleanField,
+  type Command,
+  type CommandContext,
+  collectionName,
+  documentField,
+  waitForUnblock,
+  wrongType,
+} from './command.js';
+import { refuseCollation } from './find.js';
+import { checkId, writeBatch } from './insert.js';
+import {
+  checkValidator,
+  readableCollection,
+  refuseView,
+  writableCollection,
+} from './namespaces.js';
+import { runStatements, type StatementResult, statementReply } from './write-statements.js';
+
+export const update: Command = {
+  name: 'update',
+  fields: ['updates', 'ordered', 'bypassDocumentValidation'],
+  unknownField: 40415,
+  inTransaction: true,
+  isRetryable: true,
+  run: runUpdate,
+};
+
+const STATEMENT_FIELDS: ReadonlySet<string> = new Set([
+  'q',
+  'u',
+  'multi',
+  'upsert',
+  'arrayFilters',
+  'collation',
+  'hint',
+]);
+
+async function runUpdate(context: CommandContext): Promise<Doc> {
+  const name = collectionName(context);
+  const statements = writeBatch(context.body, 'updates').map(readStatement);
+  refuseView(context, name);
+  if (context.txnNumber !== null && context.transaction === null) {
+    if (statements.some((statement) => statement.multi)) {
+      throw new DbError(72, 'Cannot use retryable writes with multi=true');
+    }
+  }
+  return statementReply(
+    context,
+    await runStatements(context, context.body.get('updates') as Doc[], (_, index) =>
+      executeUpdate(context, name, statements[index]!),
+    ),
+  );
+}
+
+/** One element of `updates`, checked. */
+export interface UpdateStatement {
+  readonly filter: Doc;
+  readonly update: Doc | readonly Value[];
+  readonly multi: boolean;
+  readonly upsert: boolean;
+  readonly arrayFilters: readonly Value[] | undefined;
+  readonly hint: Value;
+}
+
+function readStatement(statement: Doc): UpdateStatement {
+  for (const field of statement.keys()) {
+    if (!STATEMENT_FIELDS.has(field)) {
+      throw new DbError(40415, `BSON field 'update.updates.${field}' is an unknown field.`);
+    }
+  }
+  for (const field of ['q', 'u']) {
+    if (!statement.has(field)) {
+      throw new DbError(
+        40414,
+        `BSON field 'update.updates.${field}' is missing but a required field`,
+      );
+    }
+  }
+  refuseCollation(statement);
+  const update = statement.get('u');
+  if (!isDoc(update) && !Array.isArray(update)) {
+    throw new DbError(9, 'Update argument must be either an object or an array');
+  }
+  const arrayFilters = statement.get('arrayFilters');
+  if (arrayFilters !== undefined && !Array.isArray(arrayFilters)) {
+    throw wrongType('arrayFilters', arrayFilters, 'array');
+  }
+  return {
+    filter: documentField(statement, 'q') ?? new Map(),
+    update,
+    multi: booleanField(statement, 'multi'),
+    upsert: booleanField(statement, 'upsert'),
+    arrayFilters,
+    hint: statement.get('hint'),
+  };
+}
+
+async function executeUpdate(
+  context: CommandContext,
+  name: string,
+  statement: UpdateStatement,
+): Promise<StatementResult> {
+  const compiled = compileUpdate(statement.update, {
+    timestamp: () => context.store.clock.tick(),
+    now: context.now,
+    arrayFilters: statement.arrayFilters,
+  });
+  if (statement.multi && compiled.isReplacement) {
+    throw new DbError(9, 'multi update is not supported for replacement-style update');
+  }
+  const matcher = compileFilter(statement.filter, {
+    now: context.now,
+    exprRefusedIn: statement.upsert ? 'the filter of an upsert' : undefined,
+  });
+  for (;;) {
+    const collection = readableCollection(context, name);
+    const targets = collection === undefined ? [] : findTargets(collection, statement, matcher);
+    if (targets.length > 0) {
+      const done = await updateTargets(context, collection!, targets, matcher, compiled);
+      // All of them may have changed while a transaction was waited for: look again, as an upsert must.
+      if (done.matched > 0 || statement.multi) return done;
+      continue;
+    }
+    if (!statement.upsert) return { matched: 0, modified: 0, upserted: undefined };
+    const inserted = await insertUpsert(context, name, statement.filter, compiled, matcher);
+    if (inserted !== null)
+      return { matched: 1, modified: 0, upserted: doc(['_id', inserted.get('_id')]) };
+  }
+}
+
+function findTargets(
+  collection: Collection,
+  statement: UpdateStatement,
+  matcher: Matcher,
+): RecordId[] {
+  const plan = planQuery(collection, statement.filter, { hint: statement.hint });
+  const scan = new DocumentScan(collection, plan, matcher.matches);
+  if (statement.multi) return scan.toArray().map((found) => found.recordId);
+  const found = scan.next();
+  return found === null ? [] : [found.recordId];
+}
+
+async function updateTargets(
+  context: CommandContext,
+  collection: Collection,
+  targets: readonly RecordId[],
+  matcher: Matcher,
+  compiled: CompiledUpdate,
+): Promise<StatementResult> {
+  let matched = 0;
+  let modified = 0;
+  for (const recordId of targets) {
+    for (;;) {
+      try {
+        const outcome = updateRecord(context, collection, recordId, matcher, compiled);
+        if (outcome === null) break;
+        matched += 1;
+        if (outcome.modified) modified += 1;
+        break;
+      } catch (error) {
+        if (!(error instanceof Blocked)) throw error;
+        await waitForUnblock(context, error);
+      }
+    }
+  }
+  return { matched, modified, upserted: undefined };
+}
+
+/**
+ * Applies a compiled update to one record if it (still) matches; null if not. Synchronous, hence atomic.
+ * Throws `Blocked` if a transaction is in the way.
+ */
+export function updateRecord(
+  context: CommandContext,
+  collection: Collection,
+  recordId: RecordId,
+  matcher: Matcher,
+  compiled: CompiledUpdate,
+): { before: Doc; after: Doc; modified: boolean } | null {
+  const before = collection.records.get(recordId);
+  if (before === undefined) return null;
+  const position = matcher.matchWithPosition(before);
+  if (position === null) return null;
+  const applied = compiled.apply(before, { position, isInsert: false });
+  if (!applied.modified) return { before, after: before, modified: false };
+  checkValidator(context, collection, applied.doc, before);
+  const kind = compiled.isReplacement ? 'replace' : 'update';
+  context.store.replace(context.unit, collection, recordId, applied.doc, kind);
+  return { before, after: applied.doc, modified: true };
+}
+
+/**
+ * Inserts what an upsert makes of its filter and update. Null if a document that matches has come meanwhile (a duplicate
+ * key that the filter itself would find): then the caller updates that one.
+ */
+export async function insertUpsert(
+  context: CommandContext,
+  name: string,
+  filter: Doc,
+  compiled: CompiledUpdate,
+  matcher: Matcher,
+): Promise<Doc | null> {
+  const seed = seedUpsert(filter, compiled);
+  const applied = compiled.apply(seed, { position: null, isInsert: true });
+  const document = withIdFirst(applied.doc);
+  for (;;) {
+    const collection = writableCollection(context, name);
+    checkValidator(context, collection, document);
+    try {
+      context.store.insert(context.unit, collection, document);
+      return document;
+    } catch (error) {
+      if (!(error instanceof Blocked)) throw error;
+      await waitForUnblock(context, error);
+      const current = readableCollection(context, name);
+      if (current === undefined) continue;
+      const again = new DocumentScan(current, planQuery(current, filter), matcher.matches).next();
+      if (again !== null) return null;
+    }
+  }
+}
+
+function withIdFirst(document: Doc): Doc {
+  const id = document.has('_id') ? document.get('_id') : new ObjectId();
+  checkId(id);
+  const out: Doc = new Map<string, Value>([['_id', id]]);
+  for (const [key, value] of document) if (key !== '_id') out.set(key, value);
+  return out;
+}

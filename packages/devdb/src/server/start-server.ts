@@ -1,0 +1,126 @@
+import { createServer, type Server, type Socket } from 'node:net';
+import { Cursors } from '../state/cursors.js';
+import { FailPoints } from '../state/fail-points.js';
+import type { ServerState } from '../state/server-state.js';
+import { Sessions } from '../state/sessions.js';
+import { ServerClock } from '../storage/clock.js';
+import { serveConnection } from './connection.js';
+import { startHousekeeping } from './housekeeping.js';
+import { openDurableStore, openMemoryStore } from './open-store.js';
+
+/** How a server in this process is started. */
+export interface ServerOptions {
+  /** The directory to keep data in, which must belong to this process alone; absent: in memory only. */
+  readonly directory?: string;
+  /** The address to listen at. Default 127.0.0.1: this server knows no passwords, so that it must not face a network. */
+  readonly host?: string;
+  /** The TCP port; 0 (the default) takes a free one. */
+  readonly port?: number;
+  /** The name of the one-node replica set (default `rs0`); null for a standalone server. */
+  readonly replicaSet?: string | null;
+  /** How many connections may be open at once (default 1,000); more are closed at once. */
+  readonly maxConnections?: number;
+  /** The server's clock in milliseconds since 1970 (default the wall clock); tests skew it. */
+  readonly nowMs?: () => number;
+  /** Randomness from 0 to 1 for fail points (default `Math.random`). */
+  readonly random?: () => number;
+  /** How often expired documents are removed, in milliseconds (default 1,000). */
+  readonly ttlIntervalMs?: number;
+  /** Called when the number of open connections changes. */
+  readonly onConnections?: (open: number) => void;
+}
+
+/** A running server. */
+export interface RunningServer {
+  /** The connection string for drivers, mongosh and Compass. */
+  readonly uri: string;
+  readonly port: number;
+  readonly state: ServerState;
+  /** Stops listening, closes all connections, makes all writes durable. Idempotent. */
+  close(): Promise<void>;
+  /** Lets the process end although the server listens. */
+  unref(): void;
+}
+
+/**
+ * Starts a development server in this process. Throws DataDirectoryError for a directory that cannot be used, and what
+ * `listen` throws, e.g. for a port that is taken.
+ */
+export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
+  const clock = new ServerClock(options.nowMs);
+  const store =
+    options.directory === undefined
+      ? openMemoryStore(clock)
+      : openDurableStore(options.directory, clock);
+  await store.disk?.flushed();
+  const state: ServerState = {
+    store,
+    cursors: new Cursors(clock.nowMs),
+    sessions: new Sessions(clock.nowMs),
+    failPoints: new FailPoints(),
+    replicaSet: options.replicaSet === undefined ? 'rs0' : options.replicaSet,
+    address: '',
+    startedAtMs: clock.nowMs(),
+    random: options.random ?? Math.random,
+    connections: 0,
+    totalConnections: 0,
+  };
+  const sockets = new Set<Socket>();
+  const maxConnections = options.maxConnections ?? 1000;
+  const listener = createServer((socket) => {
+    if (sockets.size >= maxConnections) {
+      socket.destroy();
+      return;
+    }
+    sockets.add(socket);
+    state.totalConnections += 1;
+    state.connections = sockets.size;
+    options.onConnections?.(sockets.size);
+    serveConnection(state, socket, state.totalConnections, () => {
+      sockets.delete(socket);
+      state.connections = sockets.size;
+      options.onConnections?.(sockets.size);
+    });
+  });
+  const host = options.host ?? '127.0.0.1';
+  const port = await listen(listener, host, options.port ?? 0);
+  state.address = `${host}:${port}`;
+  const stopHousekeeping = startHousekeeping(state, options.ttlIntervalMs ?? 1000);
+  let closing: Promise<void> | null = null;
+  const close = async () => {
+    stopHousekeeping();
+    const stopped = new Promise<void>((resolve) => listener.close(() => resolve()));
+    for (const socket of sockets) socket.destroy();
+    await stopped;
+    await store.disk?.close();
+  };
+  return {
+    uri: connectionString(state),
+    port,
+    state,
+    close: () => {
+      closing ??= close();
+      return closing;
+    },
+    unref: () => {
+      listener.unref();
+    },
+  };
+}
+
+function connectionString(state: ServerState): string {
+  return state.replicaSet === null
+    ? `mongodb://${state.address}/?directConnection=true`
+    : `mongodb://${state.address}/?replicaSet=${state.replicaSet}`;
+}
+
+function listen(listener: Server, host: string, port: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    listener.once('error', reject);
+    listener.listen({ host, port, exclusive: true }, () => {
+      listener.off('error', reject);
+      const address = listener.address();
+      resolve(typeof address === 'object' && address !== null ? address.port : port);
+    });
+  });
+}

@@ -1,0 +1,217 @@
+/**
+ * What happened to documents and collections, newest last: the source of change streams. The log is capped by count and by
+ * bytes; a stream that asks for an event that was dropped gets 286 ChangeStreamHistoryLost. It is stored with the writes it
+ * tells of, so that resume tokens survive a restart.
+ */
+import { decodeDocument } from '../values/decode.js';
+import { encodeDocument } from '../values/encode.js';
+import { type Binary, type Doc, isDoc, Long, type Timestamp, type Value } from '../values/value.js';
+import type { DiskChange } from './disk.js';
+
+export type ChangeKind =
+  | 'insert'
+  | 'update'
+  | 'replace'
+  | 'delete'
+  | 'drop'
+  | 'rename'
+  | 'dropDatabase';
+
+/** One event, as it is kept. */
+export interface Change {
+  /** Grows by one with each event; the body of a resume token. */
+  readonly sequence: number;
+  readonly time: Timestamp;
+  readonly kind: ChangeKind;
+  readonly database: string;
+  readonly collection: string;
+  readonly uuid: Binary | null;
+  readonly documentId?: Value;
+  /** The document after an insert or a replacement. */
+  readonly document?: Doc;
+  /** `{ updatedFields, removedFields }` of an update. */
+  readonly updateDescription?: Doc;
+  /** The new name of a renamed collection. */
+  readonly to?: Doc;
+  readonly lsid?: Doc;
+  readonly txnNumber?: Long;
+}
+
+const MAX_EVENTS = 20_000;
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/** The capped log. Events are appended in the order in which they became visible. */
+export class ChangeLog {
+  #events: { change: Change; bytes: number }[] = [];
+  /** Index of the oldest kept event within #events: the front is cut in larger pieces. */
+  #start = 0;
+  #bytes = 0;
+  #lastSequence = 0;
+  readonly #listeners = new Set<() => void>();
+
+  get lastSequence(): number {
+    return this.#lastSequence;
+  }
+
+  /** The sequence before the oldest kept event. */
+  get horizon(): number {
+    return this.#events[this.#start]?.change.sequence === undefined
+      ? this.#lastSequence
+      : this.#events[this.#start]!.change.sequence - 1;
+  }
+
+  /** Appends an event; `stored` receives what has to reach the disk with it (the dropped ones too). */
+  append(event: Omit<Change, 'sequence'>, stored: DiskChange[]): Change {
+    const change: Change = { ...event, sequence: this.#lastSequence + 1 };
+    this.#lastSequence = change.sequence;
+    const bytes = encodeDocument(toDocument(change));
+    stored.push({ table: 'changes', key: change.sequence, value: bytes });
+    this.#keep(change, bytes.length);
+    while (this.#events.length - this.#start > MAX_EVENTS || this.#bytes > MAX_BYTES) {
+      const dropped = this.#events[this.#start]!;
+      this.#start += 1;
+      this.#bytes -= dropped.bytes;
+      stored.push({ table: 'changes', key: dropped.change.sequence, value: null });
+    }
+    if (this.#start > MAX_EVENTS) {
+      this.#events = this.#events.slice(this.#start);
+      this.#start = 0;
+    }
+    for (const listener of [...this.#listeners]) listener();
+    return change;
+  }
+
+  /** Takes an event from disk at start-up; must come in order. */
+  load(bytes: Uint8Array, sequence: number): Change {
+    const change = fromDocument(decodeDocument(bytes), sequence);
+    this.#lastSequence = sequence;
+    this.#keep(change, bytes.length);
+    return change;
+  }
+
+  #keep(change: Change, bytes: number): void {
+    this.#events.push({ change, bytes });
+    this.#bytes += bytes;
+  }
+
+  /** The event right after `sequence`, or undefined if there is none yet. */
+  after(sequence: number): Change | undefined {
+    const oldest = this.horizon + 1;
+    const offset = Math.max(sequence + 1, oldest) - oldest;
+    return this.#events[this.#start + offset]?.change;
+  }
+
+  /** The sequence to start after so as to see all events at or after a cluster time. */
+  sequenceBefore(time: Timestamp): number {
+    let low = this.#start;
+    let high = this.#events.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#events[middle]!.change.time.lessThan(time)) low = middle + 1;
+      else high = middle;
+    }
+    const event = this.#events[low];
+    return event === undefined ? this.#lastSequence : event.change.sequence - 1;
+  }
+
+  /** Calls `listener` after each append until the returned function is called. */
+  listen(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+}
+
+function toDocument(change: Change): Doc {
+  const out: Doc = new Map<string, Value>([
+    ['time', change.time],
+    ['kind', change.kind],
+    ['database', change.database],
+    ['collection', change.collection],
+    ['uuid', change.uuid],
+  ]);
+  if (change.documentId !== undefined) out.set('documentId', change.documentId);
+  if (change.document) out.set('document', change.document);
+  if (change.updateDescription) out.set('updateDescription', change.updateDescription);
+  if (change.to) out.set('to', change.to);
+  if (change.lsid) out.set('lsid', change.lsid);
+  if (change.txnNumber) out.set('txnNumber', change.txnNumber);
+  return out;
+}
+
+function fromDocument(stored: Doc, sequence: number): Change {
+  const optional: Record<string, Value> = {};
+  for (const name of ['documentId', 'document', 'updateDescription', 'to', 'lsid', 'txnNumber']) {
+    if (stored.has(name)) optional[name] = stored.get(name);
+  }
+  return {
+    sequence,
+    time: stored.get('time') as Timestamp,
+    kind: stored.get('kind') as ChangeKind,
+    database: stored.get('database') as string,
+    collection: stored.get('collection') as string,
+    uuid: stored.get('uuid') as Binary | null,
+    ...optional,
+  };
+}
+
+/** `{ updatedFields, removedFields }` between two states of a document, with dotted paths. */
+export function describeUpdate(before: Doc, after: Doc): Doc {
+  const updated: Doc = new Map();
+  const removed: Value[] = [];
+  compareDocuments(before, after, '', updated, removed);
+  return new Map<string, Value>([
+    ['updatedFields', updated],
+    ['removedFields', removed],
+  ]);
+}
+
+function compareDocuments(
+  before: Doc,
+  after: Doc,
+  prefix: string,
+  updated: Doc,
+  removed: Value[],
+): void {
+  for (const [key, next] of after) {
+    const path = prefix + key;
+    if (!before.has(key)) {
+      updated.set(path, next);
+      continue;
+    }
+    compareValuesAt(before.get(key), next, path, updated, removed);
+  }
+  for (const key of before.keys()) if (!after.has(key)) removed.push(prefix + key);
+}
+
+function compareValuesAt(
+  previous: Value,
+  next: Value,
+  path: string,
+  updated: Doc,
+  removed: Value[],
+): void {
+  if (previous === next) return;
+  if (isDoc(previous) && isDoc(next)) {
+    compareDocuments(previous, next, `${path}.`, updated, removed);
+  } else if (
+    Array.isArray(previous) &&
+    Array.isArray(next) &&
+    previous.length > 0 &&
+    next.length >= previous.length
+  ) {
+    next.forEach((element, index) => {
+      const at = `${path}.${index}`;
+      if (index >= previous.length) updated.set(at, element);
+      else compareValuesAt(previous[index], element, at, updated, removed);
+    });
+  } else if (!sameBytes(previous, next)) {
+    updated.set(path, next);
+  }
+}
+
+function sameBytes(left: Value, right: Value): boolean {
+  if (typeof left === 'string' || typeof left === 'boolean') return left === right;
+  const one = encodeDocument(new Map([['v', left]]));
+  const other = encodeDocument(new Map([['v', right]]));
+  return one.equals(other);
+}
