@@ -50,7 +50,9 @@ export type {
 } from './model/run.js';
 export * from './model/states.js';
 // store
-export { type ConnectOptions, type ConnectSources, connectStore } from './store/connect.js';
+export type { ConnectOptions, ConnectSources } from './store/connect.js';
+// The driver is loaded when it is needed: export nothing else of the store that is more than a type.
+export { connectStore } from './store/connect-lazily.js';
 export type { Store } from './store/store.js';
 export type * from './store/verbs/backfill-verbs.js';
 export type * from './store/verbs/dag-verbs.js';
