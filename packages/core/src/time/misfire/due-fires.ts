@@ -68,7 +68,7 @@ function dueFire(
   nextAt: number | undefined,
 ): DueFire {
   const dueAt = fire.at + jitterMsAt(rules, dagId, fire.at, nextAt);
-  return { ...fire, dueAt, nextAt };
+  return { at: fire.at, dueAt, isExcluded: fire.isExcluded, nextAt };
 }
 
 /** Where a schedule's cursor starts or goes to: a logical date and the jitter after which it is due. */
