@@ -1,5 +1,13 @@
 /** Decorators, compiler, time rules and client of Flowline: what application code imports. */
 
+export {
+  FlowClient,
+  type TriggerOptions,
+  type TriggerResult,
+  type WaitOptions,
+} from './client/flow-client.js';
+export type { ClientOptions } from './client/open-database.js';
+export type { AttemptSnapshot, RunSnapshot, TaskSnapshot } from './client/run-snapshot.js';
 export { type CompileResult, compile } from './compiler/compile.js';
 export type { CompiledDag } from './compiler/emit.js';
 export { Dag } from './decorators/dag.js';

@@ -1,0 +1,92 @@
+import type { Attempt, DataInterval, RunView, StoredError, Task } from '../model/run.js';
+import type { AttemptOutcome, Cause, RunState, TaskState } from '../model/states.js';
+
+/** A run as application code sees it; its JSON is what `flow runs --json` prints. Instants are UTC. */
+export interface RunSnapshot {
+  readonly id: string;
+  readonly dag: string;
+  readonly version: string;
+  readonly state: RunState;
+  readonly cause: Cause;
+  readonly logicalDate: Date | null;
+  readonly dataInterval: DataInterval | null;
+  readonly params: unknown;
+  readonly createdAt: Date;
+  readonly startedAt: Date | null;
+  readonly endedAt: Date | null;
+  readonly generation: number;
+  /** How many fires this run stands for. */
+  readonly coalesced: number;
+  readonly backfill: string | null;
+  readonly reason: string | null;
+  readonly cancelRequestedAt: Date | null;
+  /** The run takes no place before this. */
+  readonly notBefore: Date | null;
+  /** In topological order. */
+  readonly tasks: readonly TaskSnapshot[];
+}
+
+export interface TaskSnapshot {
+  readonly job: string;
+  readonly state: TaskState;
+  readonly attempts: readonly AttemptSnapshot[];
+  /** Jobs that have to end first. */
+  readonly waitingFor: readonly string[];
+  readonly progress: { readonly fraction: number; readonly note: string | null } | null;
+  readonly startedAt: Date | null;
+  readonly endedAt: Date | null;
+  readonly error: StoredError | null;
+}
+
+export interface AttemptSnapshot {
+  /** From 1. */
+  readonly n: number;
+  /** Null while it runs. */
+  readonly outcome: AttemptOutcome | null;
+  readonly runner: string;
+  readonly startedAt: Date;
+  readonly endedAt: Date | null;
+  readonly error: StoredError | null;
+}
+
+/** A stored run in the public shape. */
+export function runSnapshot(run: RunView): RunSnapshot {
+  return {
+    id: run.id,
+    dag: run.dagId,
+    version: run.version,
+    state: run.state,
+    cause: run.cause,
+    logicalDate: run.logicalDate,
+    dataInterval: run.dataInterval,
+    params: run.params ?? null,
+    createdAt: run.createdAt,
+    startedAt: run.startedAt,
+    endedAt: run.endedAt,
+    generation: run.generation,
+    coalesced: run.coalesced,
+    backfill: run.backfillId,
+    reason: run.reason,
+    cancelRequestedAt: run.cancelRequestedAt,
+    notBefore: run.notBefore,
+    tasks: run.tasks.map(taskSnapshot),
+  };
+}
+
+function taskSnapshot(task: Task): TaskSnapshot {
+  return {
+    job: task.jobId,
+    state: task.state,
+    attempts: task.attempts.map(attemptSnapshot),
+    waitingFor: task.waitingFor,
+    progress: task.progress,
+    startedAt: task.startedAt,
+    endedAt: task.endedAt,
+    error: task.error,
+  };
+}
+
+function attemptSnapshot(attempt: Attempt): AttemptSnapshot {
+  const { n, outcome, runner, startedAt, endedAt, error } = attempt;
+  return { n, outcome, runner, startedAt, endedAt, error };
+}
