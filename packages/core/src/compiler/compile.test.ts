@@ -17,7 +17,9 @@ describe('compile', () => {
       overlap: 'queue',
       maxActiveRuns: 1,
     })
-    class NightlySales {}
+    class NightlySales {
+      declare params: { day: string };
+    }
 
     @Job({
       dag: NightlySales,

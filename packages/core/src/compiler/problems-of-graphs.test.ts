@@ -377,6 +377,7 @@ describe('classes', () => {
   it('must be decorated to be compiled', () => {
     class Plain {}
     expect(found([Plain])).toEqual(['not-decorated at Plain']);
+    expect(found([undefined, 7])).toEqual(['not-decorated at 7', 'not-decorated at undefined']);
   });
 
   it('need @Job beside @DependsOn', () => {
@@ -418,6 +419,41 @@ describe('classes', () => {
 });
 
 describe('reports', () => {
+  it('name six faults of one code base at once', () => {
+    @Job({ dag: Sales })
+    @DependsOn(Orders, () => Left)
+    class Right {
+      run() {}
+    }
+    @Job()
+    @DependsOn(Right)
+    class Left {
+      run() {}
+    }
+    class Plain {
+      run() {}
+    }
+    @Job({ dag: Sales, id: 'orders' })
+    @DependsOn(Plain as never)
+    class Copy {
+      run() {}
+    }
+    @Job({ schedule: { cron: '0 25 * * *', timeZone: 'Europe/Pari' }, timeout: '10 min' })
+    class Clock {
+      run() {}
+    }
+    expect(found([Left, Right, Copy, Clock])).toEqual([
+      'cycle at Sales > Left > dependsOn',
+      'dependency-unknown at Sales > Copy > dependsOn[0]',
+      'duplicate-job-id at Sales > Copy > id',
+      'cron-field at Clock > schedule.cron',
+      'time-zone at Clock > schedule.timeZone',
+      'duration at Clock > timeout',
+    ]);
+    const { problems } = compile([Left, Right, Copy, Clock]);
+    expect(problems.every(({ file, line }) => file?.endsWith('.ts') && line! > 0)).toBe(true);
+  });
+
   it('name the file and the line of the decorator', () => {
     const line = Number(/problems-of-graphs\.test\.ts:(\d+)/.exec(new Error().stack ?? '')?.[1]);
     @Job({ timeout: 'soon' })

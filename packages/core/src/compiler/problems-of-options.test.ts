@@ -119,7 +119,7 @@ const dagCases: readonly Case[] = [
   [{ overlaps: 'skip' }, 'unknown-option', 'overlaps', /found 'overlaps'/, /'overlap'/],
   [{ overlap: 'cancel' }, 'option-value', 'overlap', /'cancel-previous' and 'allow'/],
   [{ overlap: 'allow', maxActiveRuns: 2 }, 'option-clash', 'maxActiveRuns', /'allow', found 2/],
-  [{ overlap: 'skip', maxQueuedRuns: 2 }, 'option-clash', 'maxQueuedRuns', /'skip'/],
+  [{ ...sound, overlap: 'skip', maxQueuedRuns: 2 }, 'option-clash', 'maxQueuedRuns', /'skip'/],
   [{ maxActiveRuns: 0 }, 'option-range', 'maxActiveRuns', /found 0/],
   [{ ...sound, onResume: 'none' }, 'option-value', 'onResume', /'skip', 'latest' and 'all'/],
   [{ retention: { runs: '0s' } }, 'duration', 'retention.runs', /at least 1s/],
@@ -197,11 +197,21 @@ describe('problems of options', () => {
   });
 
   it('warns about policies for fires where nothing fires', () => {
-    const problems = problemsOfJob({ misfire: 'skip', onResume: 'all' });
-    expect(problems.map(({ code, severity }) => [code, severity])).toEqual([
-      ['option-without-effect', 'warning'],
-      ['option-without-effect', 'warning'],
+    const options = { misfire: 'skip', onResume: 'all', overlap: 'skip' };
+    const warnings = problemsOfJob(options).map(({ code, severity, path }) => [
+      code,
+      severity,
+      path,
     ]);
+    expect(warnings).toEqual(
+      ['misfire', 'onResume', 'overlap'].map((name) => [
+        'option-without-effect',
+        'warning',
+        `Sync > ${name}`,
+      ]),
+    );
+    expect(problemsOfJob({ ...options, ...sound })).toEqual([]);
+    expect(problemsOfJob({ overlap: 'queue', maxActiveRuns: 2 })).toEqual([]);
   });
 
   it.each([

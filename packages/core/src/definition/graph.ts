@@ -56,7 +56,8 @@ export function readGraph(classes: Iterable<unknown>): AuthoredGraph {
   const strays: Stray[] = [];
   const seen = new Set<unknown>();
   const open: unknown[] = [...classes];
-  for (let value = open.shift(); open.length > 0 || value !== undefined; value = open.shift()) {
+  // The list grows while it is walked.
+  for (const value of open) {
     if (seen.has(value)) continue;
     seen.add(value);
     const dag = readRecord('Dag', value);

@@ -48,15 +48,21 @@ function readOptions(dag: DagNode, problems: ProblemList): void {
     ...readOverlap(at),
     retention: readRetention(at('retention')),
   };
-  if (at('schedule').value !== undefined) return;
-  for (const name of ['misfire', 'onResume'] as const) {
+  if (at('schedule').value === undefined) warnWithoutSchedule(at);
+}
+
+/** Options about scheduled fires, where nothing is scheduled. */
+function warnWithoutSchedule(at: FieldOf): void {
+  const isAboutFires = at('overlap').value === 'skip' || at('overlap').value === 'cancel-previous';
+  const names = ['misfire', 'onResume', 'maxQueuedRuns'] as const;
+  for (const name of isAboutFires ? ([...names, 'overlap'] as const) : names) {
     if (at(name).value === undefined) continue;
-    problems.add(at(name).subject, {
-      code: 'option-without-effect',
-      field: name,
-      message: `expected a schedule beside ${name}, found none`,
-      hint: `${name} is about scheduled fires: add a schedule, or remove it.`,
-    });
+    report(
+      at(name),
+      'option-without-effect',
+      `expected a schedule beside ${name}, found none`,
+      'It is about scheduled fires only: add a schedule, or remove it.',
+    );
   }
 }
 
