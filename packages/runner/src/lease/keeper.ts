@@ -102,7 +102,7 @@ export class LeaseKeeper {
 
   /** A clock that runs at a slightly other rate, and a thread that was not scheduled for a moment. */
   get #marginMs(): number {
-    return Math.max(200, this.#options.leaseMs * 0.1);
+    return this.#options.leaseMs * 0.1;
   }
 
   #startThread(): void {
@@ -155,13 +155,23 @@ export class LeaseKeeper {
   }
 
   #check(): void {
-    const now = this.#options.clock.monotonicMs();
-    for (const [taskId, held] of this.#held) {
-      if (now >= held.trustedUntil) this.#lose(taskId, 'the lease could not be confirmed in time');
+    if (this.#doubtful().length > 0) {
+      // This thread may have stood still while the other one renewed: first read what it has to say.
+      setImmediate(() => {
+        for (const taskId of this.#doubtful()) {
+          this.#lose(taskId, 'the lease could not be confirmed in time');
+        }
+      });
     }
     this.#cancelCheck = this.#options.clock.after(this.#options.renewEveryMs / 4, () =>
       this.#check(),
     );
+  }
+
+  /** Leases that we cannot be sure of any more. */
+  #doubtful(): string[] {
+    const now = this.#options.clock.monotonicMs();
+    return [...this.#held].filter(([, held]) => now >= held.trustedUntil).map(([taskId]) => taskId);
   }
 
   #lose(taskId: string, reason: string): void {

@@ -79,7 +79,7 @@ export class LeadershipHolder {
 
   #trust(sentAt: number): void {
     const { leaseMs } = this.#options;
-    this.#trustedUntil = sentAt + leaseMs - Math.max(200, leaseMs * 0.1);
+    this.#trustedUntil = sentAt + leaseMs * 0.9;
     this.#renewAt = sentAt + leaseMs / 3;
   }
 

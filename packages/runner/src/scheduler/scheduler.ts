@@ -110,11 +110,13 @@ export class Scheduler {
 
   /** So that a fire is acted on when it is due and not at the next tick. */
   async #untilNextFire(): Promise<number> {
-    const { store } = this.#options;
+    const { store, settings } = this.#options;
+    // Leadership is renewed by this loop: it must come round well before the lease is over.
+    const longestMs = Math.min(longestTickMs, settings.leadershipMs / 4);
     const next = await store.earliestFireAt();
-    if (next === null) return longestTickMs;
+    if (next === null) return longestMs;
     const untilMs = next.getTime() - store.estimateServerTime().getTime();
     // The database decides that it is due; being a moment early only means looking again.
-    return Math.min(longestTickMs, Math.max(untilMs + 1, 1));
+    return Math.min(longestMs, Math.max(untilMs + 1, 1));
   }
 }
