@@ -1,4 +1,5 @@
 import { matchingHours } from '../cron/cron-calendar.js';
+import { formatDuration } from '../duration.js';
 import { LATEST_MS } from '../zone/instant-text.js';
 import { formatOffset, formatWallClock } from '../zone/local-time.js';
 import { type ZoneSegment, zoneOf } from '../zone/zone.js';
@@ -59,26 +60,24 @@ export function clockMeetings(
     const times = locals.slice(0, 5).map(clock);
     const change = changeOf(segment);
     const more = locals.length > times.length ? ` and ${locals.length - times.length} more` : '';
-    const effect = `${times.join(', ')}${more} ${effectOf(stored, change.kind, segment)}`;
+    const effect = `${times.join(', ')}${more} ${effectOf(stored, segment, locals.length > 1)}`;
     meetings.push({ ...change, times, count: locals.length, effect });
   }
   return meetings;
 }
 
-function effectOf(schedule: CronSchedule, kind: ClockChange['kind'], segment: ZoneSegment): string {
-  if (kind === 'overlap') {
-    const { overlap } = schedule.dst;
-    return `comes twice and fires ${overlap === 'both' ? 'both times' : `the ${overlap} time only`}`;
+function effectOf(schedule: CronSchedule, segment: ZoneSegment, isPlural: boolean): string {
+  const { gap, overlap } = schedule.dst;
+  const [comes, fires, does] = isPlural ? ['come', 'fire', 'do'] : ['comes', 'fires', 'does'];
+  const moved = segment.offsetMs - segment.offsetBeforeMs;
+  if (moved < 0) {
+    const when = overlap === 'both' ? 'both times' : `the ${overlap} time only`;
+    return `${comes} twice and ${fires} ${when}`;
   }
-  const minutes = (segment.offsetMs - segment.offsetBeforeMs) / 60_000;
-  switch (schedule.dst.gap) {
-    case 'shift':
-      return `does not exist and fires ${minutes} minutes later`;
-    case 'end':
-      return `does not exist and fires at ${clock(segment.from + segment.offsetMs)}`;
-    case 'skip':
-      return 'does not exist and does not fire';
-  }
+  const lost = `${does} not exist and`;
+  if (gap === 'shift') return `${lost} ${fires} ${formatDuration(moved)} later`;
+  if (gap === 'end') return `${lost} ${fires} at ${clock(segment.from + segment.offsetMs)}`;
+  return `${lost} ${does} not fire`;
 }
 
 function changeOf(segment: ZoneSegment): ClockChange {
