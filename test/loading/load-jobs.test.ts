@@ -1,11 +1,11 @@
 import { tmpdir } from 'node:os';
 import { afterEach, describe, expect, test } from 'vitest';
-import { lineOf, loadIn, openProject, type Project } from './projects.js';
+import { copyCoreInto, lineOf, loadAllIn, loadIn, openProject, type Project } from './projects.js';
 
 const open: Project[] = [];
 
-async function project(fixture: string): Promise<Project> {
-  const opened = await openProject(fixture);
+async function project(...args: Parameters<typeof openProject>): Promise<Project> {
+  const opened = await openProject(...args);
   open.push(opened);
   return opened;
 }
@@ -123,22 +123,68 @@ describe('npm workspaces with ES module and CommonJS packages', () => {
   });
 });
 
+test('a second copy of the core in one package is understood', async () => {
+  const mono = await project('monorepo');
+  await copyCoreInto(mono, 'packages/ledger');
+  const answer = await loadIn(mono.root, {});
+  expect(answer.problems).toEqual([]);
+  expect(summary(mono, answer.classes)).toContain('Ledger job packages/ledger/src/ledger.job.ts:4');
+  expect(answer.classes).toHaveLength(4);
+  expect(answer.classes.every((each) => each.dependenciesAreListed)).toBe(true);
+});
+
+test.each(['esm', 'cjs'])(
+  'where the project has not installed Flowline, ours is used (%s)',
+  async (fixture) => {
+    const bare = await project(fixture, { hasFlowline: false });
+    const answer = await loadIn(bare.root, { paths: ['src/jobs'] });
+    expect(answer.problems).toEqual([]);
+    expect(answer.classes.length).toBeGreaterThan(1);
+  },
+);
+
+test.each(['module', 'commonjs'])(
+  '"imports" and "exports" may name the files of a build that was not made (%s)',
+  async (type) => {
+    const bare = await project('bare');
+    await bare.write('package.json', JSON.stringify({ type, imports: { '#lib/*': './lib/*.js' } }));
+    await bare.write('lib/name.ts', 'export const name: string = "Named";\n');
+    const linked = 'node_modules/linked';
+    await bare.write(`${linked}/package.json`, '{ "exports": "./out.js", "type": "module" }');
+    await bare.write(`${linked}/out.ts`, 'export const out: string = "Out";\n');
+    await bare.write(
+      'one.job.ts',
+      [
+        "import { Job } from '@flowline/core';",
+        "import { name } from '#lib/name';",
+        "import { out } from 'linked';",
+        '@Job()',
+        'export class One { static readonly seen = [name, out]; run(): void {} }',
+      ].join('\n'),
+    );
+    const answer = await loadIn(bare.root, { paths: ['one.job.ts'] });
+    expect(answer.problems).toEqual([]);
+    expect(answer.classes).toMatchObject([{ name: 'One', line: 4, seen: ['Named', 'Out'] }]);
+  },
+);
+
 describe('paths of the command line', () => {
   test('may be files, folders and globs, relative to the working directory', async () => {
     const mono = await project('monorepo');
-    const names = async (cwd: string, ...paths: string[]) =>
-      (await loadIn(mono.file(cwd), { paths })).files.map((file) =>
-        file.slice(mono.root.length + 1),
-      );
     const orders = 'packages/orders/src/orders.job.ts';
     const prune = 'packages/orders/src/jobs/prune.ts';
-    expect(await names('.', `./${orders}`)).toEqual([orders]);
-    expect(await names('packages/orders', 'src')).toEqual([prune, orders]);
-    expect(await names('packages', '*/src/*.job.ts', '../packages/orders')).toEqual([
-      'packages/ledger/src/ledger.job.ts',
-      prune,
-      orders,
+    const ledger = 'packages/ledger/src/ledger.job.ts';
+    const answers = await loadAllIn(mono.root, [
+      { paths: [`./${orders}`] },
+      { cwd: mono.file('packages/orders'), paths: ['src'] },
+      { cwd: mono.file('packages'), paths: ['*/src/*.job.ts', '../packages/orders'] },
     ]);
+    const files = answers.map((answer) =>
+      answer.files.map((file) => file.slice(mono.root.length + 1)),
+    );
+    expect(files).toEqual([[orders], [prune, orders], [ledger, prune, orders]]);
+    // What an earlier load of the process has run is still found by a later one.
+    expect(answers.map(({ classes }) => classes.length)).toEqual([2, 3, 4]);
   });
 
   test('that match nothing are all named', async () => {

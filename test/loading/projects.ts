@@ -24,13 +24,17 @@ export interface Project {
   remove(): Promise<void>;
 }
 
-/** Copies a fixture and links its packages and ours into it. */
-export async function openProject(fixture: string): Promise<Project> {
+/** Copies a fixture and links its packages and, unless told otherwise, ours into it. */
+export async function openProject(
+  fixture: string,
+  { hasFlowline = true }: { readonly hasFlowline?: boolean } = {},
+): Promise<Project> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'flow-loading-')));
   await cp(join(fixtures, fixture), root, { recursive: true });
   const links = {
-    '@flowline/core': join(packages, 'core'),
-    '@flowline/cli': join(packages, 'cli'),
+    ...(hasFlowline
+      ? { '@flowline/core': join(packages, 'core'), '@flowline/cli': join(packages, 'cli') }
+      : {}),
     ...workspaces[fixture],
   };
   for (const [name, target] of Object.entries(links)) {
@@ -77,6 +81,7 @@ export interface Answer {
 }
 
 export interface Request {
+  readonly cwd?: string;
   readonly paths?: readonly string[];
   readonly root?: string;
   readonly jobs?: readonly string[];
@@ -86,7 +91,14 @@ export interface Request {
 
 /** Loads jobs in a fresh process that works in `cwd`. */
 export async function loadIn(cwd: string, request: Request): Promise<Answer> {
-  return (await runScript('load-and-print.mjs', JSON.stringify(request), cwd)) as Answer;
+  const [answer] = await loadAllIn(cwd, [request]);
+  if (answer === undefined) throw new Error('the child process gave no answer');
+  return answer;
+}
+
+/** The same for several requests in one process, one after the other. */
+export async function loadAllIn(cwd: string, requests: readonly Request[]): Promise<Answer[]> {
+  return (await runScript('load-and-print.mjs', requests, cwd)) as Answer[];
 }
 
 export interface SettlingAnswer {
@@ -94,21 +106,33 @@ export interface SettlingAnswer {
   readonly thrown?: { name: string; code: string; message: string; hint?: string };
 }
 
-/** Loads the config in a fresh process that works in `cwd`. */
-export async function settleIn(cwd: string, path?: string): Promise<SettlingAnswer> {
-  return (await runScript('settle-and-print.mjs', path, cwd)) as SettlingAnswer;
+/** Loads the configs of several folders in one fresh process. */
+export async function settleAll(
+  requests: readonly { readonly cwd: string; readonly path?: string }[],
+): Promise<SettlingAnswer[]> {
+  return (await runScript('settle-and-print.mjs', requests, tmpdir())) as SettlingAnswer[];
 }
 
-async function runScript(
-  name: string,
-  argument: string | undefined,
-  cwd: string,
-): Promise<unknown> {
+async function runScript(name: string, requests: unknown, cwd: string): Promise<unknown> {
   // FLOW_TEST_NODE: another Node's binary, to try the loader on more than the one at hand.
   const node = process.env.FLOW_TEST_NODE ?? process.execPath;
-  const args = [join(here, name), ...(argument === undefined ? [] : [argument])];
+  const args = [join(here, name), JSON.stringify(requests)];
   const { stdout } = await promisify(execFile)(node, args, { cwd });
   return JSON.parse(stdout) as unknown;
+}
+
+/** Gives one package of a project a copy of the core of its own, as npm does when versions differ. */
+export async function copyCoreInto(project: Project, folder: string): Promise<void> {
+  const copy = project.file(`${folder}/node_modules/@flowline/core`);
+  const core = join(packages, 'core');
+  await cp(join(core, 'dist'), join(copy, 'dist'), { recursive: true });
+  await cp(join(core, 'package.json'), join(copy, 'package.json'));
+  const { dependencies } = JSON.parse(await readFile(join(core, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  for (const name of Object.keys(dependencies)) {
+    await symlink(join(packages, '../node_modules', name), project.file(`node_modules/${name}`));
+  }
 }
 
 /** The line, from 1, on which a text stands in a file. */

@@ -26,7 +26,8 @@ export function explainMissingModule(
       ({ specifier }) =>
         isPathSpecifier(specifier) && sameStem(resolve(dirname(importer), specifier), missing),
     ) ??
-    imports.find(({ specifier }) => packageOf(specifier) === missing);
+    imports.find(({ specifier }) => packageOf(specifier) === missing) ??
+    imports.find(({ specifier }) => missing.includes(`/node_modules/${packageOf(specifier)}/`));
   if (found === undefined) {
     return { code: 'load-not-found', message: firstLine(message), file: importer };
   }

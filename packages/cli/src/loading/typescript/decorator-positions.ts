@@ -34,18 +34,29 @@ export function mapDecorators<M extends RawMap>(
   for (const [index, call] of calls.entries()) {
     const position = positions[index];
     if (position?.name !== call.name) break;
-    lines[call.line] = [[0, 0, position.line, position.column], ...(lines[call.line] ?? [])];
+    for (const { line, column } of call.places) {
+      const segment = [column, 0, position.line, position.column];
+      lines[line] = [...(lines[line] ?? []), segment].sort(([a = 0], [b = 0]) => a - b);
+    }
   }
   return { ...map, mappings: encodeMappings(lines) };
 }
 
+interface CompiledCall {
+  readonly name: string;
+  /** Where it stands in the compiled code, from 0; with the first of a class, the call that applies them all. */
+  readonly places: readonly { readonly line: number; readonly column: number }[];
+}
+
 /** The elements of each `_ts_decorate([...])`, without those that the compiler added. */
-function findCalls(code: string): { name: string; line: number }[] {
-  const calls: { name: string; line: number }[] = [];
+function findCalls(code: string): CompiledCall[] {
+  const calls: CompiledCall[] = [];
   let indent: string | undefined;
+  let applied: CompiledCall['places'] = [];
   for (const [line, text] of code.split('\n').entries()) {
     if (indent === undefined) {
       indent = /^(\s*).*\b_ts_decorate\(\[$/.exec(text)?.[1];
+      applied = [{ line, column: text.lastIndexOf('_ts_decorate') }];
       continue;
     }
     if (text.startsWith(`${indent}]`)) {
@@ -54,7 +65,9 @@ function findCalls(code: string): { name: string; line: number }[] {
     }
     const element = text.slice(indent.length);
     if (!/^ {4}\S/.test(element) || /^ {4}(_ts_metadata|_ts_param|[)\]}])/.test(element)) continue;
-    calls.push({ name: /^ {4}(?:\(0, )?(?:[\w$]+\.)*([\w$]+)/.exec(element)?.[1] ?? '', line });
+    const name = /^ {4}(?:\(0, )?(?:[\w$]+\.)*([\w$]+)/.exec(element)?.[1] ?? '';
+    calls.push({ name, places: [...applied, { line, column: 0 }] });
+    applied = [];
   }
   return calls;
 }
@@ -110,6 +123,10 @@ function findDecorators(source: string, options: ParseOptions, parse: Parse): De
 }
 
 function nameOf(expression: Node | undefined): string {
+  // `(Job() as never)` compiles to `Job()`.
+  if (/^(Parenthesis|Ts\w+)Expression$/.test(expression?.type ?? '')) {
+    return nameOf(expression?.expression);
+  }
   const target = expression?.type === 'CallExpression' ? expression.callee : expression;
   const named = target?.type === 'MemberExpression' ? target.property : target;
   return typeof named?.value === 'string' ? named.value : '';
