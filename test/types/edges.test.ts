@@ -42,7 +42,7 @@ describe.each(versions)('under %s', (version) => {
 function expectations(file: string): Omit<Diagnostic, 'file'>[] {
   const lines = readFileSync(fixtures + file, 'utf8').split('\n');
   return lines.flatMap((line, index) => {
-    const match = /^\/\/ expect (TS\d+): (.+)$/.exec(line);
+    const match = /^ *\/\/ expect (TS\d+): (.+)$/.exec(line);
     return match === null ? [] : [{ line: index + 2, code: match[1]!, text: match[2]! }];
   });
 }

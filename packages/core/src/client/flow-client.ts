@@ -74,15 +74,12 @@ export class FlowClient {
    * when this resolves. Throws NotFoundError for a DAG that is not deployed, ConflictError for a retired one, PayloadError
    * for params that cannot be stored, OptionError for options that cannot be right.
    */
-  trigger(dag: string, options?: TriggerOptions<unknown>): Promise<TriggerResult>;
-  trigger<Class extends DagClass | JobClass>(
-    dag: Class,
-    ...args: TriggerArguments<ParamsOf<Class>>
-  ): Promise<TriggerResult>;
-  async trigger(
-    dag: string | DagClass | JobClass,
-    options: TriggerOptions<unknown> = {},
+  // One signature and no overloads: then an error is about the params, not about a class that is no text.
+  async trigger<Target extends string | DagClass | JobClass>(
+    dag: Target,
+    ...args: TriggerArguments<Target extends string ? unknown : ParamsOf<Target>>
   ): Promise<TriggerResult> {
+    const options: TriggerOptions = args[0] ?? {};
     const dagId = typeof dag === 'string' ? checkId(dag) : dagIdOf(dag);
     if (options.at !== undefined && options.delay !== undefined) {
       throw new OptionError('delay', 'either at or delay', options.delay);
