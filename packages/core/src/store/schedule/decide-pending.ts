@@ -89,9 +89,13 @@ function decide(
   }
 }
 
+/** A batch with more runs would keep the leader from its other duties, and from renewing its lease. */
+const maxRuns = 50;
+
 /** The decision on `input`, whose schedule may be without the jitter that `schedule` has. */
 function answer(schedule: Schedule, input: DecideFiresInput, before: DecidedLine[]): Decided {
-  const decision = decideFires(input);
+  const whole = decideFires(input);
+  const decision = whole.runs.length <= maxRuns ? whole : decideFires({ ...input, limit: maxRuns });
   const jitterAt = (date: Date) => jitterOf(schedule, input.dagId, date);
   return {
     runs: decision.runs.map((run) => {

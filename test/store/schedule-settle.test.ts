@@ -1,0 +1,387 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { firesBetween } from '../../packages/core/src/time/schedule/fires.js';
+import { atEveryDeath, Bench, definitionOf, deployment, minutesBefore } from './scheduling.js';
+
+let bench: Bench;
+
+beforeAll(async () => {
+  bench = await Bench.open();
+});
+
+afterAll(() => bench.close());
+
+const everyMinute = { cron: '* * * * *' };
+/** Never due by itself while the tests run. */
+const everyDay = { every: '1d', startAt: '2020-01-01T00:00:00Z' };
+
+/** The dates that are due from `from` on by the database's clock; the tests that use it allow for one that comes meanwhile. */
+async function dueFrom(from: Date, everyMs: number): Promise<number> {
+  const now = await bench.store.readServerTime();
+  return Math.floor((now.getTime() - from.getTime()) / everyMs) + 1;
+}
+
+/** The start of the database's current minute. */
+async function thisMinute(): Promise<Date> {
+  const now = await bench.store.readServerTime();
+  return new Date(Math.floor(now.getTime() / 60_000) * 60_000);
+}
+
+describe('a schedule with nothing due', () => {
+  test('is not written', async () => {
+    const id = bench.id();
+    await bench.deploy(id, everyDay);
+    const before = await bench.dag(id);
+    expect(before.nextFireAt! > before.deployedAt).toBe(true);
+    expect(await bench.store.settleSchedule(id)).toEqual({ created: 0, recorded: 0, more: false });
+    expect(await bench.dag(id)).toEqual(before);
+    expect(await bench.ledger(id)).toEqual(new Map());
+  });
+
+  test('of an unknown DAG is an error', async () => {
+    await expect(bench.store.settleSchedule('nobody')).rejects.toMatchObject({ code: 'not-found' });
+  });
+});
+
+describe('a fire within grace', () => {
+  test('becomes one run in the slot of its date; settling again changes nothing', async () => {
+    const id = bench.id();
+    await bench.deploy(id, everyDay, {
+      misfire: { policy: 'coalesce', maxCatchUp: 100, graceMs: 2 * 86_400_000 },
+    });
+    const next = (await bench.dag(id)).nextFireAt!;
+    const due = minutesBefore(next, 24 * 60);
+    await bench.rewind(id, due);
+    expect(await bench.store.findDueDags(100)).toContain(id);
+    expect(await bench.store.settleSchedule(id)).toEqual({ created: 1, recorded: 0, more: false });
+    const [run] = await bench.store.listRuns({ dagId: id });
+    expect(run).toMatchObject({
+      cause: 'schedule',
+      slot: `d:${due.toISOString()}/0`,
+      logicalDate: due,
+      dataInterval: { from: minutesBefore(due, 24 * 60), to: due },
+      coalesced: 1,
+      generation: 0,
+    });
+    expect(await bench.dag(id)).toMatchObject({ nextFireAt: next, pending: null, carry: null });
+    expect(await bench.store.findDueDags(100)).not.toContain(id);
+    expect(await bench.store.settleSchedule(id)).toEqual({ created: 0, recorded: 0, more: false });
+  });
+});
+
+describe('112 minutes without a runner', () => {
+  async function back(misfire: Parameters<typeof definitionOf>[2]) {
+    const id = bench.id();
+    await bench.deploy(id, everyMinute, misfire);
+    const newest = await thisMinute();
+    const from = minutesBefore(newest, 111);
+    await bench.rewind(id, from);
+    await bench.settle(id);
+    // A minute that began meanwhile is one more date under every policy.
+    const due = (await dueFrom(from, 60_000)) - 112;
+    const { nextFireAt } = await bench.dag(id);
+    expect(nextFireAt! > newest).toBe(true);
+    return { id, newest, due, ledger: await bench.ledger(id) };
+  }
+
+  test('coalesce: one run, at the newest date, for all of them', async () => {
+    const { id, newest } = await back({ misfire: { policy: 'coalesce', maxCatchUp: 100 } });
+    const runs = await bench.store.listRuns({ dagId: id });
+    const first = runs.at(-1)!;
+    expect(first.dataInterval!.from).toEqual(minutesBefore(newest, 112));
+    expect(first.coalesced).toBeGreaterThanOrEqual(112);
+    expect(runs.length).toBeLessThanOrEqual(2);
+    expect(await bench.store.countFires(id)).toEqual({});
+  });
+
+  test('catch-up: the newest hundred run, oldest first; the rest are capped', async () => {
+    const { id, due, ledger } = await back({ misfire: { policy: 'catch-up', maxCatchUp: 100 } });
+    const capped = await bench.store.countFires(id);
+    const runs = await bench.store.listRuns({ dagId: id, limit: 200 });
+    const caughtUp = runs.filter((run) => run.cause === 'catch-up');
+    expect(ledger.size).toBeGreaterThanOrEqual(112);
+    expect(ledger.size).toBeLessThanOrEqual(112 + due);
+    expect(caughtUp.length).toBeGreaterThanOrEqual(99);
+    expect(caughtUp.length).toBeLessThanOrEqual(100);
+    expect(caughtUp.length + (runs.length - caughtUp.length) + capped.capped!).toBe(ledger.size);
+    const oldestFirst = [...runs].sort((a, b) => (a.id < b.id ? -1 : 1));
+    const dates = oldestFirst.map((run) => run.logicalDate!.getTime());
+    expect(dates).toEqual([...dates].sort((a, b) => a - b));
+  });
+
+  test('skip: none of the misfires runs, each is written down', async () => {
+    const { id, ledger } = await back({ misfire: { policy: 'skip', maxCatchUp: 100 } });
+    const runs = await bench.store.listRuns({ dagId: id });
+    expect(runs.every((run) => run.cause === 'schedule')).toBe(true);
+    expect(runs.length).toBeLessThanOrEqual(1);
+    const { skipped } = await bench.store.countFires(id);
+    expect(skipped).toBeGreaterThanOrEqual(111);
+    // More than a hundred in a row are one span.
+    expect(ledger.size).toBeLessThanOrEqual(3);
+    const [span] = await bench.store.listFires(id);
+    expect(span).toMatchObject({ dagId: id, reason: 'skipped', count: skipped, runId: null });
+  });
+});
+
+describe('an outage longer than one batch', () => {
+  const everySecond = { every: '1s' };
+
+  /** A past cursor on whole seconds, `count` dates before the database's now. */
+  async function secondsAgo(count: number): Promise<Date> {
+    const now = await bench.store.readServerTime();
+    return new Date(Math.floor(now.getTime() / 1_000) * 1_000 - (count - 1) * 1_000);
+  }
+
+  test('coalesce over several batches is still one run', async () => {
+    const id = bench.id();
+    await bench.deploy(id, everySecond);
+    const from = await secondsAgo(2_500);
+    await bench.rewind(id, from);
+    expect(await bench.store.settleSchedule(id)).toMatchObject({ created: 0, more: true });
+    // What is left open is stored with the cursor: another process goes on with it.
+    const other = await bench.connect();
+    expect((await bench.dag(id)).carry).toMatchObject({ folding: { count: 1_000 } });
+    await bench.settle(id, other);
+    const runs = await bench.store.listRuns({ dagId: id, limit: 100 });
+    const coalesced = runs.filter((run) => run.coalesced > 1);
+    expect(coalesced).toHaveLength(1);
+    expect(coalesced[0]!.coalesced).toBeGreaterThanOrEqual(2_500);
+    expect(coalesced[0]!.dataInterval!.from).toEqual(new Date(from.getTime() - 1_000));
+    expect(coalesced[0]!.cause).toBe('catch-up');
+    expect((await bench.dag(id)).carry).toBeNull();
+  });
+
+  test('catch-up over several batches keeps its cap', async () => {
+    const id = bench.id();
+    await bench.deploy(id, everySecond, { misfire: { policy: 'catch-up', maxCatchUp: 7 } });
+    await bench.rewind(id, await secondsAgo(2_200));
+    await bench.settle(id);
+    const runs = await bench.store.listRuns({ dagId: id, cause: ['catch-up'] });
+    // A date that turned from punctual to late between two batches may have taken one of the seven.
+    expect(runs.length).toBeGreaterThanOrEqual(1);
+    expect(runs.length).toBeLessThanOrEqual(7);
+    const { capped } = await bench.store.countFires(id);
+    expect(capped).toBeGreaterThanOrEqual(2_190);
+  });
+
+  test('skip over several batches is a few spans whose counts add up', async () => {
+    const id = bench.id();
+    await bench.deploy(id, everySecond, { misfire: { policy: 'skip', maxCatchUp: 1 } });
+    const from = await secondsAgo(2_200);
+    await bench.rewind(id, from);
+    await bench.settle(id);
+    const { nextFireAt } = await bench.dag(id);
+    const dates = (nextFireAt!.getTime() - from.getTime()) / 1_000;
+    const runs = await bench.store.listRuns({ dagId: id, limit: 100 });
+    const { skipped } = await bench.store.countFires(id);
+    expect(skipped! + runs.length).toBe(dates);
+    expect((await bench.ledger(id)).size).toBeLessThan(20);
+  });
+});
+
+describe('a schedule that cannot be evaluated', () => {
+  async function breakSchedule(id: string): Promise<void> {
+    // A version as an older release or another machine's time zone data might have left it.
+    const definition = definitionOf(id, everyMinute);
+    const broken = {
+      ...definition,
+      schedule: { ...definition.schedule!, timeZone: 'Mars/Olympus' },
+    };
+    const other = await bench.connect();
+    const good = deployment(definition);
+    await other.deployDag(good);
+    const { encodeDefinition, versionKey } = await import(
+      '../../packages/core/src/store/version-cache.js'
+    );
+    await bench.collections.dagVersions.updateOne(
+      { _id: versionKey(id, good.version) },
+      { $set: { definition: await encodeDefinition(broken) } },
+    );
+  }
+
+  test('is marked and written down, and does not stop the others', async () => {
+    const [broken, sound] = [bench.id('broken'), bench.id('sound')];
+    await breakSchedule(broken);
+    await bench.deploy(sound, everyMinute);
+    const due = minutesBefore(await thisMinute(), 3);
+    await bench.rewind(broken, due);
+    await bench.rewind(sound, due);
+    const found = await bench.store.findDueDags(1_000);
+    expect(found).toEqual(expect.arrayContaining([broken, sound]));
+    for (const id of found) await bench.settle(id);
+    const dag = await bench.store.getDag(broken);
+    expect(dag!.broken).toContain('Mars/Olympus');
+    expect(await bench.ledger(broken)).toEqual(new Map([[due.toISOString(), 'broken']]));
+    expect((await bench.ledger(sound)).size).toBeGreaterThanOrEqual(1);
+    expect(await bench.store.findDueDags(1_000)).not.toContain(broken);
+    // A sound version brings it back, from the present.
+    const fixed = definitionOf(broken, everyMinute, { description: 'fixed' });
+    expect(await bench.store.deployDag(deployment(fixed))).toMatchObject({ change: 'changed' });
+    const healed = await bench.dag(broken);
+    expect(healed.broken).toBeNull();
+    expect(healed.nextFireAt! > healed.deployedAt).toBe(true);
+  });
+
+  test('neither does a version that is not there', async () => {
+    const id = bench.id();
+    await bench.deploy(id, everyMinute);
+    await bench.rewind(id, minutesBefore(await thisMinute(), 3));
+    await bench.collections.dags.updateOne({ _id: id }, { $set: { version: 'gone' } });
+    await bench.settle(id);
+    expect((await bench.store.getDag(id))!.broken).toContain('gone');
+  });
+});
+
+describe('several processes', () => {
+  test('that settle at once make each date once', async () => {
+    const id = bench.id();
+    await bench.deploy(id, everyMinute, { misfire: { policy: 'catch-up', maxCatchUp: 12 } });
+    await bench.rewind(id, minutesBefore(await thisMinute(), 19));
+    const stores = await Promise.all([bench.connect(), bench.connect(), bench.connect()]);
+    await Promise.all([...stores, ...stores].map((store) => bench.settle(id, store)));
+    await bench.settle(id);
+    const ledger = await bench.ledger(id);
+    expect(ledger.size).toBeGreaterThanOrEqual(20);
+    expect([...ledger.values()].filter((what) => what === 'catch-up').length).toBe(12);
+    expect((await bench.dag(id)).pending).toBeNull();
+  });
+
+  test('a decision is carried out as it stands, whatever the policy has become', async () => {
+    const id = bench.id();
+    const definition = await bench.deploy(id, everyDay);
+    const { version } = deployment(definition);
+    const { nextFireAt } = await bench.dag(id);
+    const from = minutesBefore(nextFireAt!, 24 * 60 * 3);
+    await bench.rewind(id, from);
+    // Made by a process that has died since: two runs, where the policy would coalesce into one.
+    const run = (days: number) => {
+      const logicalDate = new Date(from.getTime() + days * 86_400_000);
+      const dataInterval = { from: minutesBefore(logicalDate, 24 * 60), to: logicalDate };
+      return {
+        logicalDate,
+        dataInterval,
+        cause: 'catch-up',
+        coalesced: 1,
+        notBefore: null,
+      } as const;
+    };
+    await bench.collections.dags.updateOne(
+      { _id: id },
+      {
+        $set: {
+          pending: {
+            from,
+            decidedAt: new Date(from.getTime() + 1),
+            version,
+            runs: [run(0), run(1)],
+            lines: [
+              { from: run(2).logicalDate, to: run(2).logicalDate, count: 1, reason: 'capped' },
+            ],
+            next: nextFireAt,
+            nextJitterMs: 0,
+            carry: null,
+            broken: null,
+          },
+        },
+      },
+    );
+    expect(await bench.store.findDueDags(100)).toContain(id);
+    expect(await bench.store.settleSchedule(id)).toEqual({ created: 2, recorded: 1, more: false });
+    expect([...(await bench.ledger(id)).values()]).toEqual(['catch-up', 'catch-up', 'capped']);
+    expect(await bench.dag(id)).toMatchObject({ pending: null, nextFireAt });
+  });
+});
+
+describe('dying anywhere in a settlement', () => {
+  test('leaves every date to be accounted for exactly once', async () => {
+    const deaths = await atEveryDeath(bench, {
+      async scene() {
+        const id = bench.id();
+        await bench.deploy(id, everyDay, { misfire: { policy: 'catch-up', maxCatchUp: 2 } });
+        const { nextFireAt } = await bench.dag(id);
+        await bench.rewind(id, minutesBefore(nextFireAt!, 4 * 24 * 60));
+        return { id, nextFireAt: nextFireAt! };
+      },
+      act: (store, { id }) => bench.settle(id, store),
+      async check({ id, nextFireAt }, where) {
+        const due = await bench.store.findDueDags(1_000);
+        if (due.includes(id)) await bench.settle(id);
+        await bench.store.finishHalfMadeRuns(0);
+        const ledger = await bench.ledger(id);
+        expect([...ledger.values()].sort(), where).toEqual([
+          'capped',
+          'capped',
+          'catch-up',
+          'catch-up',
+        ]);
+        const { schedule } = (await bench.store.getVersion(id, (await bench.dag(id)).version))!;
+        const dates = firesBetween(schedule!, minutesBefore(nextFireAt, 4 * 24 * 60), nextFireAt);
+        expect([...ledger.keys()].sort(), where).toEqual(dates.map((date) => date.toISOString()));
+        expect(await bench.dag(id), where).toMatchObject({
+          nextFireAt,
+          pending: null,
+          carry: null,
+        });
+        for (const run of await bench.store.listRuns({ dagId: id })) {
+          expect((await bench.store.viewRun(run.id))!.tasks, where).toHaveLength(1);
+        }
+      },
+    });
+    expect(deaths).toBeGreaterThan(10);
+  });
+});
+
+describe('what the leader asks', () => {
+  test('a jittered fire is due when its jitter is over, and the scheduler wakes then', async () => {
+    const other = await Bench.open();
+    try {
+      expect(await other.store.earliestFireAt()).toBeNull();
+      await other.deploy('jittered', everyDay);
+      const now = await other.store.readServerTime();
+      const logical = minutesBefore(now, 1);
+      await other.collections.dags.updateOne(
+        { _id: 'jittered' },
+        { $set: { nextFireAt: logical, nextJitterMs: 600_000 } },
+      );
+      await other.deploy('later', everyDay);
+      const sooner = new Date(now.getTime() + 240_000);
+      await other.rewind('later', sooner);
+      expect(await other.store.findDueDags(10)).toEqual([]);
+      expect(await other.store.earliestFireAt()).toEqual(sooner);
+      await other.rewind('later', new Date(now.getTime() + 900_000));
+      expect(await other.store.earliestFireAt()).toEqual(new Date(logical.getTime() + 600_000));
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('both questions are answered from an index, however many DAGs are paused, retired or not due', async () => {
+    const { dags } = bench.collections;
+    const now = await bench.store.readServerTime();
+    const filter = {
+      state: 'active',
+      pausedAt: null,
+      broken: null,
+      nextFireAt: { $gt: new Date(0), $lte: minutesBefore(now, 60) },
+    } as const;
+    const template = await bench.dag((await bench.store.listDags())[0]!.id);
+    const copies = Array.from({ length: 300 }, (_, index) => ({
+      ...template,
+      _id: `copy-${index}`,
+      state: index % 3 === 0 ? ('retired' as const) : ('active' as const),
+      pausedAt: index % 3 === 1 ? now : null,
+      broken: null,
+      pending: null,
+      nextFireAt: index % 3 === 2 ? new Date(now.getTime() + 3_600_000) : minutesBefore(now, 120),
+    }));
+    await dags.insertMany(copies);
+    const plan = await dags
+      .find(filter)
+      .sort({ nextFireAt: 1 })
+      .limit(10)
+      .explain('executionStats');
+    const stats = plan.executionStats as { totalDocsExamined: number; totalKeysExamined: number };
+    expect(stats.totalDocsExamined).toBeLessThanOrEqual(10);
+    expect(stats.totalKeysExamined).toBeLessThanOrEqual(20);
+    await dags.deleteMany({ _id: /^copy-/ });
+  });
+});
