@@ -24,8 +24,9 @@ describe.each(versions)('under %s', (version) => {
   it.each(Object.entries(dialects))(
     'refuses unsound edges in the %s dialect, and nothing else',
     async (_, config) => {
-      // The fast one also checks our declaration files themselves.
-      const extra = version === 'typescript-7' ? ['--skipLibCheck', 'false'] : [];
+      // The fast one also checks our declaration files themselves; the others are spared those of Node, which are long.
+      const extra =
+        version === 'typescript-7' ? ['--skipLibCheck', 'false', '--types', 'node'] : [];
       const found = await check(version, ['-p', config, ...extra]);
       const expected = expectations('unsound.ts');
       expect(found.map(({ file, line, code }) => `${file}:${line} ${code}`)).toEqual(
