@@ -3,7 +3,7 @@ import { executableJobs } from '@flowline/core/internal';
 import { Runner } from '@flowline/runner';
 import type { Command } from '../command-line/command.js';
 import { durationFlag, wholeFlag } from '../command-line/values.js';
-import { loadedFiles } from '../loading/typescript/install-loader.js';
+import { loadedFiles } from '../loading/hooks/install-loader.js';
 import { problemText } from '../output/problem-text.js';
 import { deployProject } from '../session/deploy-project.js';
 import { loadProject } from '../session/load-project.js';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import { isModuleNamespaceObject } from 'node:util/types';
 import { ConfigError } from '@flowline/core';
-import { explainFailure } from '../loading/explain-failure.js';
+import { explainFailure } from '../loading/explain/explain-failure.js';
 import { importFile } from '../loading/import-file.js';
 import { checkConfig } from './check-config.js';
 import type { FlowConfig } from './define-config.js';

@@ -1,8 +1,8 @@
 import { createRequire } from 'node:module';
 import { pathToFileURL } from 'node:url';
-import { installLoader } from './typescript/install-loader.js';
-import { declaredFormat, isCompiledFile } from './typescript/module-format.js';
-import { transpile } from './typescript/transpile.js';
+import { declaredFormat, isCompiledFile } from './compile/module-format.js';
+import { transpile } from './compile/transpile.js';
+import { installLoader } from './hooks/install-loader.js';
 
 /**
  * Loads one file of the user's, TypeScript or JavaScript, and answers its exports by name. The second time the file is

@@ -1,6 +1,6 @@
 import { isDecorated, readGraph, takeDecoratedClasses } from '@flowline/core/internal';
-import { explainFailure } from './explain-failure.js';
-import { displayPath, type LoadProblem } from './explanation.js';
+import { explainFailure } from './explain/explain-failure.js';
+import { displayPath, type LoadProblem } from './explain/explanation.js';
 import { findFilesOfGlobs, findFilesOfPaths } from './find-job-files.js';
 import { importFile } from './import-file.js';
 

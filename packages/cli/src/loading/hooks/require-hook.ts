@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import Module, { createRequire } from 'node:module';
-import { compiledExtensions, isInstalledFile } from './module-format.js';
+import { compiledExtensions, isInstalledFile } from '../compile/module-format.js';
+import { transpile, usesTopLevelAwait } from '../compile/transpile.js';
 import { resolveSource, sourceOfMissing } from './resolve-source.js';
-import { transpile, usesTopLevelAwait } from './transpile.js';
 
 type Resolve = (request: string, parent: Parent, isMain?: boolean, options?: object) => string;
 type Extension = (module: CompilableModule, file: string) => void;

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire, isBuiltin } from 'node:module';
-import { isInstalledFile } from './typescript/module-format.js';
-import { resolveSource } from './typescript/resolve-source.js';
+import { isInstalledFile } from '../compile/module-format.js';
+import { resolveSource } from '../hooks/resolve-source.js';
 
 /** One `import ... from`, `export ... from`, `import x = require()` or `require()` of a file. */
 export interface ScannedImport {

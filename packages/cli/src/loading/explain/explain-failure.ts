@@ -3,6 +3,12 @@
  * what to do. Each known trap has one explainer; they are asked in order, and the last one always answers.
  */
 import { isFlowError } from '@flowline/core';
+import {
+  codeFrame,
+  type SyntaxFault,
+  toSourceSyntaxError,
+} from '../compile/source-syntax-error.js';
+import { loadCompiler } from '../compile/transpile.js';
 import { explainCycle } from './explain-cycle.js';
 import { explainMissingExport } from './explain-missing-export.js';
 import { explainMissingModule } from './explain-missing-module.js';
@@ -14,12 +20,6 @@ import {
 } from './explanation.js';
 import { readStack, userFrames, userStack } from './read-stack.js';
 import { followImport, lineAt, readSource, scanImports } from './scan-imports.js';
-import {
-  codeFrame,
-  type SyntaxFault,
-  toSourceSyntaxError,
-} from './typescript/source-syntax-error.js';
-import { loadCompiler } from './typescript/transpile.js';
 
 /** Explains a failure. Never throws: what it does not know is reported as thrown by the user's code, with its stack. */
 export function explainFailure(error: unknown, context: FailureContext): LoadProblem {

@@ -1,7 +1,7 @@
 import { pathToFileURL } from 'node:url';
-import { isCompiledFile } from './module-format.js';
+import { isCompiledFile } from '../compile/module-format.js';
+import { transpile } from '../compile/transpile.js';
 import { resolveSource } from './resolve-source.js';
-import { transpile } from './transpile.js';
 
 /**
  * The ES module that stands for a CommonJS source file where a module imports it.

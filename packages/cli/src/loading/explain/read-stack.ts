@@ -1,6 +1,5 @@
-import { dirname, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isInstalledFile } from './typescript/module-format.js';
+import { isInstalledFile } from '../compile/module-format.js';
 
 /** One line of a stack, with its position in the source. */
 export interface StackFrame {
@@ -44,11 +43,13 @@ export function userStack(error: unknown): string | undefined {
 }
 
 function isUserFile(file: string): boolean {
-  return !isInstalledFile(file) && !ownFolders.some((folder) => file.startsWith(folder + sep));
+  return !isInstalledFile(file) && !ownFolders().some((folder) => file.startsWith(folder));
 }
 
-/** `dist` of this package and of the core that it uses. */
-const ownFolders = [
-  dirname(dirname(fileURLToPath(import.meta.url))),
-  dirname(fileURLToPath(import.meta.resolve('@flowline/core'))),
-];
+/** `dist` of this package and of the core that it uses; they are installed packages everywhere but in our own repository. */
+function ownFolders(): string[] {
+  return [
+    new URL('../../', import.meta.url),
+    new URL('./', import.meta.resolve('@flowline/core')),
+  ].map((url) => fileURLToPath(url));
+}

@@ -2,8 +2,8 @@ import { readFileSync, realpathSync, statSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
 import { dirname, extname, isAbsolute, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isCompiledFile, isInstalledFile } from './module-format.js';
-import { projectOf } from './project.js';
+import { isCompiledFile, isInstalledFile } from '../compile/module-format.js';
+import { projectOf } from '../compile/project.js';
 
 /** TypeScript names the file that a compiler would write: `./a.js` may stand for `./a.ts`. */
 const sourcesOf: Readonly<Record<string, readonly string[]>> = {

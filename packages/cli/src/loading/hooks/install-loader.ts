@@ -1,7 +1,7 @@
 import { createRequire, register } from 'node:module';
 import { MessageChannel, type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { isInstalledFile } from '../compile/module-format.js';
 import type { HookData } from './esm-hooks.js';
-import { isInstalledFile } from './module-format.js';
 import { installRequireHook } from './require-hook.js';
 
 let port: MessagePort | undefined;

@@ -1,4 +1,5 @@
 import { didYouMean } from '@flowline/core/internal';
+import { codeFrame } from '../compile/source-syntax-error.js';
 import { displayPath, type Explanation, type FailureContext } from './explanation.js';
 import {
   followImport,
@@ -8,7 +9,6 @@ import {
   type ScannedImport,
   scanImports,
 } from './scan-imports.js';
-import { codeFrame } from './typescript/source-syntax-error.js';
 
 /**
  * An import of a name that is not there at run time. Mostly an interface imported as if it were a value, which only

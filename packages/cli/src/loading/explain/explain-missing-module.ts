@@ -2,10 +2,10 @@ import { existsSync, readdirSync } from 'node:fs';
 import { basename, dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { didYouMean } from '@flowline/core/internal';
+import { codeFrame } from '../compile/source-syntax-error.js';
+import { isPathSpecifier, missingCodes } from '../hooks/resolve-source.js';
 import { displayPath, type Explanation, type FailureContext } from './explanation.js';
 import { readSource, scanImports } from './scan-imports.js';
-import { isPathSpecifier, missingCodes } from './typescript/resolve-source.js';
-import { codeFrame } from './typescript/source-syntax-error.js';
 
 const codes = [...missingCodes, 'ERR_PACKAGE_PATH_NOT_EXPORTED'];
 

@@ -7,11 +7,11 @@ import type { InitializeHook, LoadHook, ResolveHook, ResolveHookContext } from '
 import { extname } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { type MessagePort, receiveMessageOnPort } from 'node:worker_threads';
+import { isCompiledFile, isInstalledFile } from '../compile/module-format.js';
+import { projectOf } from '../compile/project.js';
+import { loadCompiler, transpile } from '../compile/transpile.js';
 import { commonjsFacade } from './commonjs-facade.js';
-import { isCompiledFile, isInstalledFile } from './module-format.js';
-import { projectOf } from './project.js';
 import { probe, resolveSource, sourceOfMissing } from './resolve-source.js';
-import { loadCompiler, transpile } from './transpile.js';
 
 export interface HookData {
   /** Gets the path of each file of the user's that was imported; gives the path of each module that was required. */
