@@ -16,6 +16,7 @@ interface Entry {
   readonly field: string;
   readonly message: string;
   readonly hint: string | undefined;
+  readonly site: Site | undefined;
 }
 
 /** What a pass reports. `message` says expected and found, `hint` what to do. */
@@ -27,6 +28,8 @@ export interface Report {
   readonly field?: string;
   readonly message: string;
   readonly hint?: string | undefined;
+  /** Default: where the decorator of the subject stands. */
+  readonly site?: Site | undefined;
 }
 
 /** The problems of one compilation. Paths are written at the end, when every job knows its DAG. */
@@ -41,6 +44,7 @@ export class ProblemList {
       field: report.field ?? '',
       message: report.message,
       hint: report.hint,
+      site: report.site ?? siteOfSubject(subject),
     });
   }
 
@@ -67,8 +71,7 @@ export class ProblemList {
   }
 }
 
-function toProblem({ code, severity, subject, field, message, hint }: Entry): Problem {
-  const site = siteOfSubject(subject);
+function toProblem({ code, severity, subject, field, message, hint, site }: Entry): Problem {
   return {
     code,
     severity,

@@ -444,8 +444,8 @@ describe('reports', () => {
     }
     expect(found([Left, Right, Copy, Clock])).toEqual([
       'cycle at Sales > Left > dependsOn',
-      'dependency-unknown at Sales > Copy > dependsOn[0]',
       'duplicate-job-id at Sales > Copy > id',
+      'dependency-unknown at Sales > Copy > dependsOn[0]',
       'cron-field at Clock > schedule.cron',
       'time-zone at Clock > schedule.timeZone',
       'duration at Clock > timeout',
@@ -463,6 +463,16 @@ describe('reports', () => {
     const problem = only([Late]);
     expect(problem.file).toMatch(/^\/.*problems-of-graphs\.test\.ts$/);
     expect(problem.line).toBe(line + 1);
+  });
+
+  it('about dependencies name the line of @DependsOn', () => {
+    const line = Number(/problems-of-graphs\.test\.ts:(\d+)/.exec(new Error().stack ?? '')?.[1]);
+    @Job()
+    @DependsOn(Orders, Orders)
+    class Convert {
+      run() {}
+    }
+    expect(only([Convert]).line).toBe(line + 2);
   });
 
   it('do not stop sound DAGs from being compiled', () => {

@@ -27,6 +27,8 @@ export interface AuthoredDag extends Authored {
 export interface AuthoredJob extends Authored {
   readonly kind: 'job';
   readonly dependencies: readonly AuthoredDependency[];
+  /** Where `@DependsOn` stands. */
+  readonly dependenciesSite: Site | undefined;
 }
 
 /** One entry of `@DependsOn`: a value, or what a function threw instead of returning one. */
@@ -78,6 +80,7 @@ export function readGraph(classes: Iterable<unknown>): AuthoredGraph {
         options: job.options,
         site,
         dependencies,
+        dependenciesSite: dependsOn?.site,
       });
       for (const dependency of dependencies) {
         if (isDecorated(dependency.value)) open.push(dependency.value);

@@ -19,6 +19,7 @@ export const link: Pass = (compilation) => {
         compilation.problems.add(job, {
           code: 'dependency-twice',
           field: fieldOf(index),
+          site: job.authored.dependenciesSite,
           message: `expected each job once, found ${found.name} twice`,
           hint: 'Its result is one argument; take it once.',
         });
@@ -36,6 +37,7 @@ function reportUnresolved(
   index: number,
 ): void {
   const field = fieldOf(index);
+  const site = job.authored.dependenciesSite;
   if (value === undefined || value === null || thrown !== undefined) {
     const found =
       thrown === undefined
@@ -44,6 +46,7 @@ function reportUnresolved(
     problems.add(job, {
       code: 'dependency-undefined',
       field,
+      site,
       message: `expected a class with @Job, found ${found}; the files of these two jobs probably import each other, so that the class did not exist yet`,
       hint: 'Move one of the two classes, or write @DependsOn(() => TheJob), which is looked up later.',
     });
@@ -55,6 +58,7 @@ function reportUnresolved(
   problems.add(job, {
     code: 'dependency-unknown',
     field,
+    site,
     message: `expected a class with @Job, found ${isDag ? `${nameOf(value)}, which is a @Dag` : found}`,
     hint: isDag
       ? `Write @Job({ dag: ${nameOf(value)} }) to join a DAG.`

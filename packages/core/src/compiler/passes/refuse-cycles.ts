@@ -10,6 +10,7 @@ export const refuseCycles: Pass = ({ jobs, problems }) => {
     problems.add(first, {
       code: 'cycle',
       field: 'dependsOn',
+      site: first.authored.dependenciesSite,
       message: `expected a graph without cycles, found ${path}`,
       hint: 'Each waits for the next: remove one of these dependencies.',
     });
