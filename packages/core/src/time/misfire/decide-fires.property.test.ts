@@ -104,7 +104,7 @@ function owedBy(input: DecideFiresInput): { owed: Owed[]; next: number | null } 
   const owed: Owed[] = [];
   let at: number | undefined = nextFireAt.getTime();
   while (at !== undefined) {
-    const date = new Date(at);
+    const date: Date = new Date(at);
     const dueAt = at + jitterOf(schedule, dagId, date);
     const isHeld = pausedSpans.some(({ from, to }) => to === null && dueAt >= from.getTime());
     if (dueAt > now.getTime() || isHeld) break;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { clockChanges, clockMeetings } from './clock-changes.js';
 import { viewNextFires } from './fire-view.js';
-import type { ScheduleInput } from './schedule-input.js';
+import type { CronInput, ScheduleInput } from './schedule-input.js';
 
 const utc = (text: string) => new Date(`${text}Z`);
 const view = (schedule: ScheduleInput, after: string, count: number) =>
@@ -11,7 +11,7 @@ const view = (schedule: ScheduleInput, after: string, count: number) =>
 
 describe('viewNextFires', () => {
   it('says what a gap does to a fire', () => {
-    const schedule = { cron: '30 2 * * *', timeZone: 'America/New_York' };
+    const schedule: CronInput = { cron: '30 2 * * *', timeZone: 'America/New_York' };
     expect(view(schedule, '2026-03-07T12:00:00', 2)).toEqual([
       '2026-03-08T03:30:00-04:00 gap: 02:30 does not exist, fires at 03:30',
       '2026-03-09T02:30:00-04:00 -',
@@ -32,7 +32,7 @@ describe('viewNextFires', () => {
   });
 
   it('says which of two equal local times it is', () => {
-    const schedule: ScheduleInput = { cron: '30 1 * * *', timeZone: 'America/New_York' };
+    const schedule: CronInput = { cron: '30 1 * * *', timeZone: 'America/New_York' };
     const first = '2026-11-01T01:30:00-04:00 overlap: 01:30 comes twice, this is the first';
     const second = '2026-11-01T01:30:00-05:00 overlap: 01:30 comes twice, this is the second';
     expect(view(schedule, '2026-10-31T12:00:00', 1)).toEqual([first]);
