@@ -18,7 +18,7 @@ import {
   type Value,
 } from '../values/value.js';
 import { checkStorable } from './storage-rules.js';
-import type { LeafOperator, UpdateContext } from './update-context.js';
+import { dottedPath, type LeafOperator, type UpdateContext } from './update-context.js';
 
 /** Gives `next` as the new value, or what was found where that is the same. */
 export function change(
@@ -58,7 +58,7 @@ export function unsetOperator(): LeafOperator {
     ignoresNonViablePath: true,
     apply(found, context, place) {
       // An element of an array is set to null by its container, which a null already is.
-      if (found === MISSING || (found === null && place.isInArray && isElement(place.path))) {
+      if (found === MISSING || (found === null && place.isInArray && isElement(place.name))) {
         return found;
       }
       context.modified = true;
@@ -67,8 +67,8 @@ export function unsetOperator(): LeafOperator {
   };
 }
 
-function isElement(path: readonly string[]): boolean {
-  return /^\d+$/.test(path.at(-1) ?? '');
+function isElement(name: string): boolean {
+  return /^\d+$/.test(name);
 }
 
 /** `$inc` and `$mul`. */
@@ -222,9 +222,7 @@ export function renameOperator(source: readonly string[]): LeafOperator {
       const moved = readSource(context.root, source);
       if (moved === MISSING) return found;
       if (place.isInArray) {
-        throw badValue(
-          `The destination field cannot be an array element, '${place.path.join('.')}'`,
-        );
+        throw badValue(`The destination field cannot be an array element, '${dottedPath(place)}'`);
       }
       context.removedPaths.push(source);
       context.modified = true;

@@ -37,9 +37,17 @@ export interface LeafOperator {
   readonly ignoresNonViablePath?: boolean;
 }
 
-/** Where a leaf operator stands in the document, with array indexes filled in. */
+/** Where a node stands in the document, with array indexes filled in; the root has no parent. */
 export interface LeafPlace {
-  readonly path: readonly string[];
+  readonly parent: LeafPlace | null;
+  readonly name: string;
   /** Whether one of the containers on the way is an array. */
   readonly isInArray: boolean;
+}
+
+/** The dotted path of a place, for messages. */
+export function dottedPath(place: LeafPlace): string {
+  if (place.parent === null) return '';
+  const above = dottedPath(place.parent);
+  return above === '' ? place.name : `${above}.${place.name}`;
 }

@@ -39,6 +39,8 @@ export function addNumbers(left: Numeric, right: Numeric, onOverflow: OnOverflow
   }
   if (typeof left === 'number' || typeof right === 'number')
     return toDouble(left) + toDouble(right);
+  const sum = toDouble(left) + toDouble(right);
+  if (Math.abs(sum) < 2 ** 52 && Math.abs(toDouble(left)) < 2 ** 52) return Long.fromNumber(sum);
   return fitLong(wholeNumber(left) + wholeNumber(right), onOverflow);
 }
 

@@ -22,8 +22,10 @@ export const MAX_NESTING = 100;
 /** The largest instant that both BSON users and JavaScript agree on, in milliseconds. */
 const MAX_DATE_MS = 8.64e15;
 
-const KEY_CACHE_SIZE = 4096;
-const keyCache: string[] = new Array(KEY_CACHE_SIZE).fill('');
+const CACHE_SIZE = 4096;
+const MAX_CACHED_LENGTH = 32;
+const keyCache: string[] = new Array(CACHE_SIZE).fill('');
+const textCache: string[] = new Array(CACHE_SIZE).fill('');
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
@@ -59,16 +61,16 @@ interface SliceableBuffer extends Buffer {
 }
 
 class Reader {
-  private readonly view: DataView;
-  private readonly buffer: SliceableBuffer;
+  private readonly bytes: SliceableBuffer;
 
   constructor(
-    private readonly bytes: Uint8Array,
+    bytes: Uint8Array,
     private at: number,
     private end: number,
   ) {
-    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength) as SliceableBuffer;
+    this.bytes = (
+      Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    ) as SliceableBuffer;
   }
 
   document(depth: number): Doc {
@@ -126,7 +128,12 @@ class Reader {
   }
 
   private int(): number {
-    return this.view.getInt32(this.need(4), true);
+    return this.intAt(this.need(4));
+  }
+
+  private intAt(at: number): number {
+    const { bytes } = this;
+    return bytes[at]! | (bytes[at + 1]! << 8) | (bytes[at + 2]! << 16) | (bytes[at + 3]! << 24);
   }
 
   private skipKey(): void {
@@ -139,32 +146,37 @@ class Reader {
 
   /** Field names repeat from document to document: short ASCII ones come out of a cache. */
   private key(): string {
-    const { bytes, end } = this;
     const start = this.at;
-    let at = start;
-    let hash = 0;
+    this.skipKey();
+    return this.repeated(start, this.at - 1, keyCache);
+  }
+
+  /**
+   * Text that is likely to have been seen before. Sharing one string saves its copy and, as most
+   * documents are kept in memory, its space.
+   */
+  private repeated(start: number, end: number, cache: string[]): string {
+    const { bytes } = this;
+    const length = end - start;
+    if (length > MAX_CACHED_LENGTH) return this.text(start, end);
+    let hash = length;
     let high = 0;
-    while (at < end) {
+    for (let at = start; at < end; at++) {
       const byte = bytes[at]!;
-      if (byte === 0) break;
-      hash = (hash * 31 + byte) | 0;
+      hash = (Math.imul(hash, 31) + byte) | 0;
       high |= byte;
-      at++;
     }
-    if (at >= end) throw invalid('a key has no end', start);
-    this.at = at + 1;
-    const length = at - start;
-    if (high > 0x7f || length > 48) return this.text(start, at);
-    const slot = hash & (KEY_CACHE_SIZE - 1);
-    const cached = keyCache[slot]!;
+    if (high > 0x7f) return this.text(start, end);
+    const slot = (hash ^ (hash >>> 13)) & (CACHE_SIZE - 1);
+    const cached = cache[slot]!;
     if (cached.length === length && sameAscii(cached, bytes, start)) return cached;
-    const key = this.buffer.latin1Slice(start, at);
-    keyCache[slot] = key;
-    return key;
+    const text = bytes.latin1Slice(start, end);
+    cache[slot] = text;
+    return text;
   }
 
   private text(start: number, end: number): string {
-    const text = this.buffer.utf8Slice(start, end);
+    const text = this.bytes.utf8Slice(start, end);
     if (text.includes('\ufffd')) return this.strictText(start, end);
     return text;
   }
@@ -190,7 +202,7 @@ class Reader {
     const start = this.need(length);
     const end = start + length - 1;
     if (this.bytes[end] !== 0) throw invalid('a string has no end', end);
-    return this.text(start, end);
+    return this.repeated(start, end, textCache);
   }
 
   private cString(): string {
@@ -202,7 +214,7 @@ class Reader {
   private value(type: number, depth: number): Value {
     switch (type) {
       case 0x01:
-        return this.view.getFloat64(this.need(8), true);
+        return this.bytes.readDoubleLE(this.need(8));
       case 0x02:
         return this.string();
       case 0x03:
@@ -235,14 +247,11 @@ class Reader {
         return int32(this.int());
       case 0x11: {
         const at = this.need(8);
-        return new Timestamp({
-          t: this.view.getUint32(at + 4, true),
-          i: this.view.getUint32(at, true),
-        });
+        return new Timestamp({ t: this.intAt(at + 4) >>> 0, i: this.intAt(at) >>> 0 });
       }
       case 0x12: {
         const at = this.need(8);
-        return new Long(this.view.getInt32(at, true), this.view.getInt32(at + 4, true));
+        return new Long(this.intAt(at), this.intAt(at + 4));
       }
       case 0x13:
         return new Decimal128(this.copy(this.need(16), 16));
@@ -271,7 +280,7 @@ class Reader {
 
   private date(): Date {
     const at = this.need(8);
-    const ms = this.view.getInt32(at + 4, true) * 2 ** 32 + this.view.getUint32(at, true);
+    const ms = this.intAt(at + 4) * 2 ** 32 + (this.intAt(at) >>> 0);
     if (ms > MAX_DATE_MS || ms < -MAX_DATE_MS) {
       throw invalid('a date outside of the years -271821 to 275760', at);
     }
@@ -285,7 +294,7 @@ class Reader {
     const start = this.need(length);
     if (subtype !== 2) return new Binary(this.copy(start, length), subtype);
     // The old binary subtype repeats the length inside; the encoder writes it again.
-    const inner = length < 4 ? -1 : this.view.getInt32(start, true);
+    const inner = length < 4 ? -1 : this.intAt(start);
     if (inner !== length - 4) throw invalid('an old binary with two lengths', start);
     length = inner;
     return new Binary(this.copy(start + 4, length), subtype);
