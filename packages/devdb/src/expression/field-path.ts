@@ -3,8 +3,22 @@ import { type Doc, isDoc, MISSING } from '../values/value.js';
 import type { Evaluated, Expression } from './expression.js';
 import type { Scope } from './scope.js';
 
+/** Paths that were split before: a job store asks for the same ones in every command. */
+const known = new Map<string, readonly string[]>();
+const MOST_KNOWN = 2_000;
+const LONGEST_KNOWN = 200;
+
 /** Splits a dotted path; throws where a part is empty, starts with `$` or holds a null byte. */
-export function splitFieldPath(path: string): string[] {
+export function splitFieldPath(path: string): readonly string[] {
+  const split = known.get(path);
+  if (split) return split;
+  const parts = splitAnew(path);
+  if (known.size >= MOST_KNOWN) known.clear();
+  if (path.length <= LONGEST_KNOWN) known.set(path, parts);
+  return parts;
+}
+
+function splitAnew(path: string): readonly string[] {
   if (path === '') throw new DbError(40352, 'FieldPath cannot be constructed with empty string');
   if (path.endsWith('.')) throw new DbError(40353, "FieldPath must not end with a '.'.");
   const parts = path.split('.');
@@ -14,6 +28,7 @@ export function splitFieldPath(path: string): string[] {
 
 /** Refuses a name that cannot be one part of a path. */
 export function checkFieldName(name: string): void {
+  if (PLAIN_NAME.test(name)) return;
   if (name === '') throw new DbError(15998, 'FieldPath field names may not be empty strings.');
   if (name.startsWith('$')) {
     throw new DbError(16410, "FieldPath field names may not start with '$'.");
@@ -25,6 +40,8 @@ export function checkFieldName(name: string): void {
     throw new DbError(16412, "FieldPath field names may not contain '.'.");
   }
 }
+
+const PLAIN_NAME = /^[A-Za-z0-9_]+$/;
 
 /** Compiles `$a.b` or `$$variable.a.b`. */
 export function compileFieldPath(raw: string, scope: Scope): Expression {

@@ -27,11 +27,11 @@ export const GRAPH_LOOKUP: StageDefinition = {
 interface GraphOptions {
   from: string;
   startWith: Value;
-  connectFrom: string[];
+  connectFrom: readonly string[];
   connectTo: string;
-  as: string[];
+  as: readonly string[];
   maxDepth: number;
-  depthField: string[] | undefined;
+  depthField: readonly string[] | undefined;
   restriction: Doc | undefined;
 }
 

@@ -1,6 +1,7 @@
 import type { Evaluated, Expression } from '../../expression/expression.js';
 import type { Scope } from '../../expression/scope.js';
 import { type Doc, isDoc, MISSING, type Value } from '../../values/value.js';
+import { copyDoc } from '../nested-field.js';
 import type { FieldTree } from './field-tree.js';
 
 /** Fields to set on one level, each from an expression or by going down. */
@@ -52,7 +53,7 @@ function valueAt(target: Doc, name: string): Evaluated {
 /** Documents get the fields, arrays element by element; anything else gives way to a document. */
 function computedBelow(value: Evaluated, computed: ComputedFields, root: Doc): Value {
   if (Array.isArray(value)) return value.map((element) => computedBelow(element, computed, root));
-  const target: Doc = isDoc(value) ? new Map(value) : new Map();
+  const target: Doc = isDoc(value) ? copyDoc(value) : new Map();
   setComputed(target, computed, root);
   return target;
 }

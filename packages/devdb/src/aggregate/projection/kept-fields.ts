@@ -34,12 +34,12 @@ export function maskOf(
 /** A copy with the masked fields only, in the document's own order. */
 export function keepFields(source: Doc, { fields }: FieldMask): Doc {
   const kept: Doc = new Map();
-  for (const [name, value] of source) {
+  source.forEach((value, name) => {
     const below = fields.get(name);
-    if (below === undefined) continue;
+    if (below === undefined) return;
     const inner = below === true ? value : keepBelow(value, below);
     if (inner !== MISSING) kept.set(name, inner);
-  }
+  });
   return kept;
 }
 
@@ -57,11 +57,11 @@ function keepBelow(value: Value, mask: FieldMask): Evaluated {
 /** A copy without the masked fields. */
 export function dropFields(source: Doc, { fields }: FieldMask): Doc {
   const rest: Doc = new Map();
-  for (const [name, value] of source) {
+  source.forEach((value, name) => {
     const below = fields.get(name);
     if (below === undefined) rest.set(name, value);
     else if (below !== true) rest.set(name, dropBelow(value, below));
-  }
+  });
   return rest;
 }
 

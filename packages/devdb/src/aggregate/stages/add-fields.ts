@@ -1,6 +1,7 @@
 import { DbError } from '../../errors.js';
 import { typeName } from '../../values/type-names.js';
 import { isDoc } from '../../values/value.js';
+import { copyDoc } from '../nested-field.js';
 import { compileComputed, setComputed } from '../projection/computed-fields.js';
 import { parseFieldTree, treeOfPaths } from '../projection/field-tree.js';
 import { dropFields, maskOf } from '../projection/kept-fields.js';
@@ -19,7 +20,7 @@ function addFields(name: string): TransformDefinition {
       }
       const computed = compileComputed(parseFieldTree(value), scope, () => true);
       return (source) => {
-        const result = new Map(source);
+        const result = copyDoc(source);
         setComputed(result, computed, source);
         return result;
       };

@@ -7,11 +7,11 @@ import { nestedField, withNestedField } from '../nested-field.js';
 import type { StageDefinition } from '../stage.js';
 
 interface UnwindOptions {
-  path: string[];
+  path: readonly string[];
   /** Keep documents whose field is null, absent or an empty array. */
   keepEmpty: boolean;
   /** Where the index of the element goes. */
-  indexPath: string[] | undefined;
+  indexPath: readonly string[] | undefined;
 }
 
 /** `$unwind`: a document for each element of an array. */
@@ -82,7 +82,7 @@ function checkKeep(option: Value): boolean {
   );
 }
 
-function checkIndexPath(option: Value): string[] {
+function checkIndexPath(option: Value): readonly string[] {
   if (typeof option !== 'string' || option === '') {
     throw new DbError(
       28810,
