@@ -16,7 +16,10 @@ afterAll(async () => {
 });
 
 describe('the official driver', () => {
-  const things = () => client.db(database.databaseName).collection<{ _id: number; n?: number; state?: string; at?: Date }>('things');
+  const things = () =>
+    client
+      .db(database.databaseName)
+      .collection<{ _id: number; n?: number; state?: string; at?: Date }>('things');
 
   beforeEach(async () => {
     await things().drop();
@@ -31,8 +34,17 @@ describe('the official driver', () => {
   });
 
   test('inserts, finds, counts and deletes', async () => {
-    await things().insertMany([{ _id: 1, n: 1 }, { _id: 2, n: 2 }, { _id: 3, n: 3 }]);
-    expect(await things().find({ n: { $gte: 2 } }).sort({ n: -1 }).toArray()).toEqual([
+    await things().insertMany([
+      { _id: 1, n: 1 },
+      { _id: 2, n: 2 },
+      { _id: 3, n: 3 },
+    ]);
+    expect(
+      await things()
+        .find({ n: { $gte: 2 } })
+        .sort({ n: -1 })
+        .toArray(),
+    ).toEqual([
       { _id: 3, n: 3 },
       { _id: 2, n: 2 },
     ]);
@@ -59,24 +71,35 @@ describe('the official driver', () => {
       { sort: { at: 1 }, returnDocument: 'after' },
     );
     expect(claimed).toEqual({ _id: 2, state: 'running', at: new Date(1000), n: 1 });
-    expect((await things().updateOne({ _id: 9 }, { $set: { n: 9 } }, { upsert: true })).upsertedId).toBe(9);
+    expect(
+      (await things().updateOne({ _id: 9 }, { $set: { n: 9 } }, { upsert: true })).upsertedId,
+    ).toBe(9);
     expect((await things().updateMany({}, { $inc: { n: 1 } })).modifiedCount).toBe(3);
   });
 
   test('refuses a duplicate of a unique index with its key', async () => {
     await things().createIndex({ n: 1 }, { unique: true });
     await things().insertOne({ _id: 1, n: 1 });
-    const error = await things().insertOne({ _id: 2, n: 1 }).catch((thrown: unknown) => thrown);
+    const error = await things()
+      .insertOne({ _id: 2, n: 1 })
+      .catch((thrown: unknown) => thrown);
     expect(error).toBeInstanceOf(MongoServerError);
     expect(error).toMatchObject({ code: 11000, keyPattern: { n: 1 }, keyValue: { n: 1 } });
   });
 
   test('aggregates', async () => {
-    await things().insertMany([{ _id: 1, state: 'a' }, { _id: 2, state: 'a' }, { _id: 3, state: 'b' }]);
+    await things().insertMany([
+      { _id: 1, state: 'a' },
+      { _id: 2, state: 'a' },
+      { _id: 3, state: 'b' },
+    ]);
     const groups = await things()
       .aggregate([{ $group: { _id: '$state', n: { $sum: 1 } } }, { $sort: { _id: 1 } }])
       .toArray();
-    expect(groups).toEqual([{ _id: 'a', n: 2 }, { _id: 'b', n: 1 }]);
+    expect(groups).toEqual([
+      { _id: 'a', n: 2 },
+      { _id: 'b', n: 1 },
+    ]);
   });
 
   test('commits a transaction as a whole and forgets an aborted one', async () => {
