@@ -12,10 +12,10 @@ export const command: Command = {
     const dataDir = dataDirOf(await settingsOf(args, context));
     const status = await embeddedStatus(dataDir);
     if (args.json) print(context.terminal, toJson({ ...status, dataDir }));
-    else if (status.running)
+    else if (status.state === 'running')
       print(context.terminal, `the development database runs (pid ${status.pid})\n${status.uri}`);
     else
       print(context.terminal, `the development database does not run; its data are in ${dataDir}`);
-    return status.running ? exitCodes.done : exitCodes.failed;
+    return status.state === 'running' ? exitCodes.done : exitCodes.failed;
   },
 };

@@ -94,8 +94,8 @@ function attemptJson({ n, outcome, runner, startedAt, endedAt, error }: Attempt)
 
 /** `{ id, dag, version, from, to, state, total, succeeded, failed, cancelled, skipped, running, queued }` and what was asked for. */
 export function backfillJson(backfill: Backfill) {
-  const { dagId, ...rest } = backfill;
-  return { ...rest, dag: dagId };
+  const { id, dagId, ...rest } = backfill;
+  return { id, dag: dagId, ...rest };
 }
 
 export function fireJson({ dagId, ...rest }: FireRecord) {

@@ -71,6 +71,7 @@ export async function executeAttempt(
     const outcome = await performAttempt(attempt, env);
     if (outcome === null) return ended('lost');
     const finished = await finish(attempt, outcome, env);
+    env.keeper.drop(claim.taskId);
     env.events.emit('finished', claim.taskId, finished.outcome);
     if (outcome.kind === 'retry' && finished.state === 'delayed') {
       return { ...ended('failed'), retryInMs: outcome.delayMs };

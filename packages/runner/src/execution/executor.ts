@@ -53,6 +53,8 @@ export class Executor {
   /** The lease is gone: abort, and let the fence decide about whatever comes. */
   lost(taskId: string, reason: string): void {
     for (const { attempt } of this.#of(taskId)) {
+      // Its outcome is being written, or was: a renewal that crossed it on the way proves nothing.
+      if (attempt.settled) continue;
       this.#env.settings.log('warn', `${taskId}: lease lost: ${reason}`);
       this.#env.events.emit('lost', taskId);
       attempt.abort('lost', `the lease of ${taskId} was lost: ${reason}`);
