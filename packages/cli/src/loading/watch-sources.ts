@@ -20,6 +20,9 @@ export interface SourceWatch {
 /** Editors write a file in several steps; a change is told once they have been quiet for this long. */
 const defaultQuietMs = 150;
 
+/** Stands for the digest of a file that is not there. */
+const gone = 'gone';
+
 const skippedFolders = ['node_modules', 'dist', 'build', 'out', 'coverage'];
 
 /**
@@ -34,32 +37,38 @@ export function watchSources(
   const startedAt = Date.now();
   const watchers = new Map<string, FSWatcher>();
   const contents = new Map<string, string>();
+  const touched = new Set<string>();
   let quiet: NodeJS.Timeout | undefined;
-  let first: string | undefined;
   let tell: (file: string) => void = () => {};
   const changed = new Promise<string>((resolve) => {
     tell = resolve;
   });
 
-  function note(file: string): void {
-    first ??= file;
+  function touch(file: string): void {
+    touched.add(file);
     clearTimeout(quiet);
-    quiet = setTimeout(() => tell(first ?? file), quietMs);
+    quiet = setTimeout(judge, quietMs);
   }
 
-  function onEvent(folder: string, name: string): void {
-    const file = join(folder, name);
-    if (isFolder(file)) {
+  /** Only now, since a file that is being written is empty for a moment. */
+  function judge(): void {
+    const files = [...touched].flatMap((path) => {
+      if (!isFolder(path)) return hasChanged(path) ? path : [];
       // A folder that came just now may hold files whose events were missed.
-      if (!watchers.has(file) && !isSkipped(name)) for (const each of watchTree(file)) note(each);
-      return;
-    }
+      return watchers.has(path) || isSkipped(basename(path)) ? [] : watchTree(path);
+    });
+    touched.clear();
+    if (files[0] !== undefined) tell(files[0]);
+  }
+
+  function hasChanged(file: string): boolean {
     const known = contents.get(file);
-    if (known === undefined && !isSource(name)) return;
+    if (known === undefined && !isSource(basename(file))) return false;
     const now = digest(file);
-    if (known !== undefined && known === now) return;
+    // What came and went, as an editor's temporary files do, was never loaded.
+    if (known === undefined && now === gone) return false;
     contents.set(file, now);
-    note(file);
+    return known !== now;
   }
 
   /** Watches one folder. A folder that cannot be watched is left out: its loaded files are found at the next start. */
@@ -67,7 +76,7 @@ export function watchSources(
     if (watchers.has(folder)) return;
     try {
       const watcher = watch(folder, (_event, name) => {
-        if (name !== null) onEvent(folder, name);
+        if (name !== null) touch(join(folder, name));
       });
       watcher.on('error', () => {
         watcher.close();
@@ -100,7 +109,9 @@ export function watchSources(
         if (/^flow\.config\.\w+$/.test(basename(file))) watchTree(dirname(file));
         else watchFolder(dirname(file));
         const written = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
-        if (written === undefined || written > startedAt) note(file);
+        if (written !== undefined && written <= startedAt) continue;
+        contents.set(file, 'older');
+        touch(file);
       }
     },
     close() {
@@ -113,7 +124,8 @@ export function watchSources(
 
 /** Code, and the files that say how code is found and compiled. Tests are not loaded, so they do not count. */
 function isSource(name: string): boolean {
-  if (/\.(test|spec)\.\w+$/.test(name) || /\.d\.[cm]?ts$/.test(name)) return false;
+  if (name.startsWith('.') || /\.(test|spec)\.\w+$/.test(name) || /\.d\.[cm]?ts$/.test(name))
+    return false;
   return /\.[cm]?[jt]sx?$/.test(name) || /^(tsconfig.*|package|flow\.config)\.json$/.test(name);
 }
 
@@ -138,6 +150,6 @@ function digest(file: string): string {
   try {
     return createHash('sha1').update(readFileSync(file)).digest('hex');
   } catch {
-    return 'gone';
+    return gone;
   }
 }
