@@ -165,18 +165,18 @@ describe('reports', () => {
   });
 
   it('name the file and the line of the decorator', () => {
-    const line = Number(/problems-of-graphs\.test\.ts:(\d+)/.exec(new Error().stack ?? '')?.[1]);
+    const line = Number(/problems-of-classes\.test\.ts:(\d+)/.exec(new Error().stack ?? '')?.[1]);
     @Job({ timeout: 'soon' })
     class Late {
       run() {}
     }
     const problem = only([Late]);
-    expect(problem.file).toMatch(/^\/.*problems-of-graphs\.test\.ts$/);
+    expect(problem.file).toMatch(/^\/.*problems-of-classes\.test\.ts$/);
     expect(problem.line).toBe(line + 1);
   });
 
   it('about dependencies name the line of @DependsOn', () => {
-    const line = Number(/problems-of-graphs\.test\.ts:(\d+)/.exec(new Error().stack ?? '')?.[1]);
+    const line = Number(/problems-of-classes\.test\.ts:(\d+)/.exec(new Error().stack ?? '')?.[1]);
     @Job()
     @DependsOn(Orders, Orders)
     class Convert {
