@@ -1,7 +1,8 @@
 import { fork } from 'node:child_process';
+import { relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Command } from '../command-line/command.js';
-import { watchFiles } from '../session/watch-files.js';
+import { watchSources } from '../loading/watch-sources.js';
 import { exitCodeOfSignal, exitCodes } from '../terminal/exit-codes.js';
 import { note } from '../terminal/terminal.js';
 
@@ -42,7 +43,7 @@ export const command: Command = {
       const ended = new Promise<number | null>((resolve) =>
         child.once('exit', (code) => resolve(code)),
       );
-      const watch = watchFiles(cwd);
+      const watch = watchSources(cwd);
       child.on('message', (message: { type?: string; files?: string[] }) => {
         if (message.type === 'loaded') watch.add(message.files ?? []);
       });
@@ -62,7 +63,7 @@ export const command: Command = {
         const next = await Promise.race([watch.changed, interrupted]);
         watch.close();
         if (terminal.interrupted.aborted) return exitCodeOfSignal(terminal.interrupted.reason);
-        note(terminal, terminal.colors.dim(`${next} changed`));
+        note(terminal, terminal.colors.dim(`${relative(cwd, String(next))} changed`));
         continue;
       }
       watch.close();
@@ -74,7 +75,8 @@ export const command: Command = {
         return exitCodeOfSignal(terminal.interrupted.reason);
       }
       await ended;
-      if (first.kind === 'changed') note(terminal, terminal.colors.dim(`${first.file} changed`));
+      if (first.kind === 'changed')
+        note(terminal, terminal.colors.dim(`${relative(cwd, first.file)} changed`));
     }
   },
 };
