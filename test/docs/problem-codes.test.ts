@@ -7,8 +7,8 @@ import { describe, expect, it } from 'vitest';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const page = readFileSync(`${root}docs/problems.md`, 'utf8');
 
-/** The rows of the page that have a code in their first cell. */
-const rows = [...page.matchAll(/^\| `([a-z-]+)` \| ([^|]+) \|/gm)].map(([, code, second]) => ({
+/** The rows of the page that have a code in their first cell, whether or not the columns are padded. */
+const rows = [...page.matchAll(/^\| *`([a-z-]+)` *\| *([^|]+?) *\|/gm)].map(([, code, second]) => ({
   code: code!,
   second: second!.trim(),
 }));
