@@ -72,7 +72,7 @@ function compileStages(
   env: PipelineEnv,
   placement: Placement,
 ): Stage {
-  const context: StageContext = {
+  const shared: Omit<StageContext, 'index'> = {
     scope,
     env,
     placement,
@@ -87,7 +87,7 @@ function compileStages(
       return () => run(env.readCollection(collection, filter));
     },
   };
-  const stages = pipeline.map((stage, index) => compileStage(stage, index, context));
+  const stages = pipeline.map((stage, index) => compileStage(stage, { ...shared, index }));
   return (source) => stages.reduce((documents, stage) => stage(documents), source);
 }
 
@@ -105,7 +105,7 @@ function mentionsExpr(value: Value): boolean {
   return false;
 }
 
-function compileStage(stage: Value, index: number, context: StageContext): Stage {
+function compileStage(stage: Value, context: StageContext): Stage {
   const { name, value } = stageForm(stage);
   if (OUTPUTS.has(name)) throw misplacedOutput(name, context.placement);
   const definition = STAGES.get(name);
@@ -114,7 +114,7 @@ function compileStage(stage: Value, index: number, context: StageContext): Stage
   if (definition.refusedInFacet && context.placement === '$facet') {
     throw new DbError(40600, `${name} is not allowed to be used within a $facet stage`);
   }
-  if (definition.first && index > 0) {
+  if (definition.first && context.index > 0) {
     throw new DbError(40602, `${name} is only valid as the first stage in a pipeline.`);
   }
   return compiled;

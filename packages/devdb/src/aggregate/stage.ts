@@ -44,6 +44,8 @@ export interface StageContext {
   readonly scope: Scope;
   readonly env: PipelineEnv;
   readonly placement: Placement;
+  /** Where in its pipeline the stage stands, from 0. */
+  readonly index: number;
   /** Compiles a pipeline inside of this one, with the variables of `scope`. */
   compileInner(pipeline: readonly Value[], scope: Scope, placement: Placement): Stage;
   /** Compiles a pipeline over another collection, which it reads itself. */

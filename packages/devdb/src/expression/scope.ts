@@ -8,6 +8,8 @@ export interface ExpressionEnv {
   readonly now: Date;
   /** `$$CLUSTER_TIME`; without it the variable is refused. */
   readonly clusterTime?: Timestamp | undefined;
+  /** Whether `$$NOW` and `$$CLUSTER_TIME` are refused where they are read (51144). */
+  readonly hasNoTime?: boolean | undefined;
   /** Variables that are constant for the whole command, such as `$$new` of a `$merge`. */
   readonly variables?: ReadonlyMap<string, Value> | undefined;
   /** The scope of the stage that the expression stands in, where it is not a command's own. */
@@ -40,9 +42,10 @@ export class Scope {
     const names = new Map<string, Expression>([
       ['ROOT', { evaluate: (root) => root, constant: false }],
       ['REMOVE', literal(MISSING)],
-      ['NOW', literal(env.now)],
+      ['NOW', env.hasNoTime ? unavailable('NOW') : literal(env.now)],
     ]);
-    if (env.clusterTime !== undefined) names.set('CLUSTER_TIME', literal(env.clusterTime));
+    if (env.hasNoTime) names.set('CLUSTER_TIME', unavailable('CLUSTER_TIME'));
+    else if (env.clusterTime) names.set('CLUSTER_TIME', literal(env.clusterTime));
     for (const [name, value] of env.variables ?? []) names.set(name, literal(value));
     return new Scope([], names, [], compiler, undefined);
   }
@@ -107,4 +110,14 @@ export class Scope {
   foldConstants(): void {
     for (const fold of this.constants.splice(0)) fold();
   }
+}
+
+/** A variable that is known but has no value where the command stands. */
+function unavailable(name: string): Expression {
+  return {
+    constant: false,
+    evaluate() {
+      throw new DbError(51144, `Builtin variable '$$${name}' is not available`);
+    },
+  };
 }

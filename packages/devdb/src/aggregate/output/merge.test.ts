@@ -56,6 +56,11 @@ describe('$merge', () => {
     });
   });
 
+  it('never changes an _id', () => {
+    const other = fromPlainDoc({ _id: 2, k: 'x' });
+    expect(() => decide({ into: 'd', on: 'k', whenMatched: 'replace' }, other)).toThrow(DbError);
+  });
+
   it('finds the existing document by the fields of `on`', () => {
     const target = compile(MERGE, { into: { db: 'test', coll: 'd' }, on: 'k' }) as MergeTarget;
     expect(target.filterFor(fromPlainDoc({ k: 'x' }))).toEqual(fromPlain({ k: { $eq: 'x' } }));

@@ -2,10 +2,11 @@ import { badValue, DbError, typeMismatch } from '../../errors.js';
 import { compileExpression } from '../../expression/compile-expression.js';
 import { isNullish, orNull } from '../../expression/expression.js';
 import { checkVariableName, splitFieldPath } from '../../expression/field-path.js';
+import { equalValues } from '../../values/order.js';
 import { typeName } from '../../values/type-names.js';
 import { type Doc, doc, isDoc, type Value } from '../../values/value.js';
 import { compileUpdatePipeline } from '../compile-update-pipeline.js';
-import { nestedField } from '../nested-field.js';
+import { copyDoc, nestedField } from '../nested-field.js';
 import type { MergeTarget, MergeWrite, OutputContext, OutputDefinition } from './output.js';
 
 /** `$merge`: the result is merged into a collection, document by document. */
@@ -128,24 +129,27 @@ function compileMatched(
 }
 
 const MODES: Readonly<Record<string, WhenMatched>> = {
-  replace: (document, existing) => ({
-    kind: 'replace',
-    existing,
-    document: withId(document, existing),
-  }),
+  replace: (document, existing) => replacement(document, existing),
   keepExisting: () => null,
   merge(document, existing) {
-    const merged: Doc = new Map(existing);
+    const merged = copyDoc(existing);
     for (const [key, value] of document) merged.set(key, value);
-    return { kind: 'replace', existing, document: merged };
+    return replacement(merged, existing);
   },
   fail: (document, existing) => ({ kind: 'duplicate', existing, document }),
 };
 
-/** A replacement without an `_id` takes over the one that is there. */
-function withId(document: Doc, existing: Doc): Doc {
-  if (document.has('_id')) return document;
-  return new Map([['_id', existing.get('_id')], ...document]);
+/** A document in the place of another one; one without an `_id` takes over the one that is there. */
+function replacement(document: Doc, existing: Doc): MergeWrite {
+  const id = existing.get('_id');
+  if (!document.has('_id')) {
+    return { kind: 'replace', existing, document: new Map([['_id', id], ...document]) };
+  }
+  if (equalValues(document.get('_id'), id)) return { kind: 'replace', existing, document };
+  throw new DbError(
+    66,
+    '$merge failed to update the matching document, did you attempt to modify the _id or the shard key?',
+  );
 }
 
 /** `whenMatched: [stages]` changes the existing document; `$$new` is the pipeline's one. */
@@ -168,11 +172,7 @@ function byPipeline(stages: readonly Value[], options: Doc, context: OutputConte
   };
   // Compiled once with nothing in the variables, so that a wrong pipeline fails at once.
   compile(new Map());
-  return (document, existing) => ({
-    kind: 'replace',
-    existing,
-    document: withId(compile(document).apply(existing), existing),
-  });
+  return (document, existing) => replacement(compile(document).apply(existing), existing);
 }
 
 function notMatched(document: Doc, mode: WhenNotMatched): MergeWrite | null {

@@ -37,6 +37,22 @@ export const GENERATED: readonly StageDefinition[] = [
     ({ database, collection }) => database === 'config' && collection === 'system.sessions',
   ),
   {
+    // A pipeline that starts with it is the command's own affair; it never gets here.
+    name: '$changeStream',
+    first: true,
+    forDatabase: true,
+    refusedInFacet: true,
+    compile(_, { placement, index }) {
+      if (placement === '$lookup') {
+        throw new DbError(51047, "$changeStream is not allowed within a $lookup's sub-pipeline");
+      }
+      if (index === 0 && placement === 'command') {
+        throw new DbError(40573, 'The $changeStream stage is only supported on replica sets');
+      }
+      return (source) => source;
+    },
+  },
+  {
     name: '$geoNear',
     first: true,
     refusedInFacet: true,
