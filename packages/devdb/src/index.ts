@@ -1,2 +1,10 @@
+export {
+  connectEmbedded,
+  type EmbeddedConnection,
+  type EmbeddedOptions,
+  type EmbeddedStatus,
+  embeddedStatus,
+  stopEmbedded,
+} from './server/embedded/connect-embedded.js';
 export { DataDirectoryError } from './server/open-store.js';
 export { type RunningServer, type ServerOptions, startServer } from './server/start-server.js';

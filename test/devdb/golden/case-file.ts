@@ -1,7 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { EJSON } from 'bson';
-import type { Document } from 'mongodb';
+import { BSON, type Document } from 'mongodb';
 
 /** One command of a case, with the reply that the recorded server gave. */
 export interface GoldenStep {
@@ -44,5 +43,5 @@ export function readCases(directory: string): GoldenCase[] {
 
 /** One line of a case file. */
 export function readCase(line: string): GoldenCase {
-  return EJSON.parse(line, { relaxed: false }) as GoldenCase;
+  return BSON.EJSON.parse(line, { relaxed: false }) as GoldenCase;
 }

@@ -7,7 +7,12 @@ import { Placeholders } from './placeholders.ts';
 const DATABASE = 'golden';
 
 /** Keep all BSON types as they came. */
-const RAW_TYPES = { promoteValues: false, promoteLongs: false, bsonRegExp: true, ignoreUndefined: true };
+const RAW_TYPES = {
+  promoteValues: false,
+  promoteLongs: false,
+  bsonRegExp: true,
+  ignoreUndefined: true,
+};
 
 /** Runs a case and says what differs; null if nothing does. */
 export async function runCase(client: MongoClient, golden: GoldenCase): Promise<string | null> {
@@ -106,7 +111,9 @@ async function send(
     hasTimedOut: () => false,
   };
   try {
-    return await client.db(database).command(plain, { ...RAW_TYPES, session: session as ClientSession });
+    return await client
+      .db(database)
+      .command(plain, { ...RAW_TYPES, session: session as ClientSession });
   } catch (error) {
     if (error instanceof MongoServerError) return error.errorResponse as unknown as Document;
     throw error;

@@ -1,7 +1,9 @@
 import { refuseWithoutCollection } from '../aggregate/compile-pipeline.js';
 import { DbError } from '../errors.js';
-import { cursorReply } from '../state/cursors.js';
-import { type Doc, isDoc, Long, type Value } from '../values/value.js';
+import { planQuery } from '../planner/plan.js';
+import { cursorReply, iteratorSource } from '../state/cursors.js';
+import { typeName } from '../values/type-names.js';
+import { type Doc, isDoc, isNumeric, Long, type Value } from '../values/value.js';
 import { openChangeStream } from './change-streams.js';
 import {
   booleanField,
@@ -10,13 +12,15 @@ import {
   checkNamespace,
   countField,
   documentField,
-  wrongType,
+  strictBooleanField,
 } from './command.js';
 import { explainPipeline } from './explain.js';
-import { openCursor, refuseCollation } from './find.js';
+import { readableCollection } from './namespaces.js';
+import { openCursor } from './open-cursor.js';
 import { writeOutput } from './output.js';
 import { compileCommandPipeline, runPipeline } from './pipelines.js';
-import { iteratorSource, resolveName } from './views.js';
+import { refuseCollation } from './query.js';
+import { resolveName } from './views.js';
 
 /** The batch size of an aggregate without one, as in MongoDB. */
 const DEFAULT_BATCH = 101;
@@ -46,15 +50,14 @@ async function runAggregate(context: CommandContext): Promise<Doc> {
   const name = readTarget(context, target);
   const pipeline = body.get('pipeline');
   if (!Array.isArray(pipeline)) {
-    throw pipeline === undefined
-      ? new DbError(40414, "BSON field 'aggregate.pipeline' is missing but a required field")
-      : wrongType('pipeline', pipeline, 'array');
+    throw new DbError(14, "'pipeline' option must be specified as an array");
   }
   for (const stage of pipeline) {
     if (!isDoc(stage))
       throw new DbError(14, "Each element of the 'pipeline' array must be an object");
   }
   refuseCollation(body);
+  strictBooleanField(body, 'allowDiskUse');
   const explains = booleanField(body, 'explain');
   const options = documentField(body, 'cursor');
   if (options === undefined && !explains) {
@@ -80,6 +83,7 @@ async function runAggregate(context: CommandContext): Promise<Doc> {
   const stages: Value[] = [...(resolved?.pipeline ?? []), ...pipeline];
   if (name === null) refuseWithoutCollection(pipeline);
   const compiled = compileCommandPipeline(context, resolved?.collection ?? null, stages);
+  checkHint(context, resolved?.collection ?? null);
   if (explains) return explainPipeline(context, resolved?.collection ?? null, stages);
   const documents = runPipeline(context, resolved?.collection ?? null, compiled);
   if (compiled.output !== undefined) {
@@ -97,9 +101,19 @@ function readTarget(context: CommandContext, target: Value): string | null {
     checkNamespace(context.database, target);
     return target;
   }
-  if (Number(target?.toString()) === 1) return null;
+  if (!isNumeric(target)) {
+    throw new DbError(14, `collection name has invalid type: ${typeName(target)}`);
+  }
+  if (Number(target.toString()) === 1) return null;
   throw new DbError(
     9,
     "Invalid command format: the 'aggregate' field must specify a collection name or 1",
   );
+}
+
+/** Throws 2 for a hint that names no index. Which index is used changes no answer. */
+function checkHint(context: CommandContext, name: string | null): void {
+  const collection = name === null ? undefined : readableCollection(context, name);
+  if (collection !== undefined)
+    planQuery(collection, new Map(), { hint: context.body.get('hint') });
 }

@@ -1,12 +1,14 @@
 /** `$changeStream`: a cursor over the change log, with resume tokens that name a place in it. */
+import { createHash } from 'node:crypto';
 import type { Stage } from '../aggregate/stage.js';
 import { DbError } from '../errors.js';
-import { type DocumentSource } from '../state/cursors.js';
+import type { DocumentSource } from '../state/cursors.js';
 import type { Change } from '../storage/change-log.js';
 import type { Store } from '../storage/store.js';
-import { type Doc, doc, isDoc, Timestamp, type Value } from '../values/value.js';
+import { formatDocument } from '../values/format.js';
+import { Binary, type Doc, doc, isDoc, Timestamp, type Value } from '../values/value.js';
 import type { CommandContext } from './command.js';
-import { openCursor } from './find.js';
+import { openCursor } from './open-cursor.js';
 import { compileCommandPipeline } from './pipelines.js';
 
 /** What a stream watches. */
@@ -143,6 +145,9 @@ function checkKept(store: Store, sequence: number): void {
   }
 }
 
+/** The digest of no user, which MongoDB puts beside a session's id where nobody is logged in. */
+const NOBODY = new Binary(createHash('sha256').digest());
+
 /** `{ _data }`: the sequence as sixteen hex digits, and a mark for an invalidate event. */
 function makeToken(sequence: number, isInvalidate = false): Doc {
   const digits = sequence.toString(16).toUpperCase().padStart(16, '0');
@@ -150,13 +155,20 @@ function makeToken(sequence: number, isInvalidate = false): Doc {
 }
 
 function readToken(token: Value): { sequence: number; isInvalidate: boolean } {
-  const data = isDoc(token) ? token.get('_data') : undefined;
-  const match = typeof data === 'string' ? /^82([0-9A-F]{16})(0[01])$/.exec(data) : null;
-  if (match === null) {
-    throw isDoc(token)
-      ? new DbError(260, 'the resume token is not one of this server')
-      : new DbError(14, 'a resume token must be a document');
+  if (!isDoc(token)) throw new DbError(14, 'a resume token must be a document');
+  const data = token.get('_data');
+  if (typeof data !== 'string') {
+    throw new DbError(
+      40647,
+      'Bad resume token: _data of missing or of wrong type. Expected string, got ' +
+        formatDocument(token),
+    );
   }
+  if (!/^([0-9A-F]{2})*$/i.test(data)) {
+    throw new DbError(9, 'resume token string was not a valid hex string');
+  }
+  const match = /^82([0-9A-F]{16})(0[01])$/.exec(data);
+  if (match === null) throw new DbError(260, 'the resume token is not one of this server');
   return { sequence: Number.parseInt(match[1]!, 16), isInvalidate: match[2] === '01' };
 }
 
@@ -255,13 +267,13 @@ function invalidates(change: Change, watched: Watched): boolean {
 }
 
 function event(store: Store, change: Change, fullDocument: string): Doc {
-  const out = doc(
-    ['_id', makeToken(change.sequence)],
-    ['operationType', change.kind],
-    ['clusterTime', change.time],
-  );
+  const out: Doc = new Map();
   if (change.txnNumber) out.set('txnNumber', change.txnNumber);
-  if (change.lsid) out.set('lsid', change.lsid);
+  if (change.lsid) out.set('lsid', new Map([...change.lsid, ['uid', NOBODY]]));
+  if (change.to) out.set('to', change.to);
+  out.set('_id', makeToken(change.sequence));
+  out.set('operationType', change.kind);
+  out.set('clusterTime', change.time);
   if (change.document) out.set('fullDocument', change.document);
   if (change.kind === 'update' && fullDocument === 'updateLookup') {
     out.set('fullDocument', lookUp(store, change));
@@ -269,7 +281,6 @@ function event(store: Store, change: Change, fullDocument: string): Doc {
   const namespace = doc(['db', change.database]);
   if (change.kind !== 'dropDatabase') namespace.set('coll', change.collection);
   out.set('ns', namespace);
-  if (change.to) out.set('to', change.to);
   if (change.documentId !== undefined) out.set('documentKey', doc(['_id', change.documentId]));
   if (change.updateDescription) out.set('updateDescription', change.updateDescription);
   return out;

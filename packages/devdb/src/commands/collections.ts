@@ -12,42 +12,23 @@ import {
   saveCollection,
   setIndexExpiry,
 } from '../storage/definitions.js';
-import { Blocked } from '../storage/store.js';
 import { toDouble } from '../values/numbers.js';
-import {
-  Binary,
-  type Doc,
-  doc,
-  int32,
-  isDoc,
-  isNumeric,
-  Long,
-  type Value,
-} from '../values/value.js';
+import { Binary, type Doc, doc, int32, isDoc, isNumeric, type Value } from '../values/value.js';
 import {
   booleanField,
   type Command,
   type CommandContext,
   checkNamespace,
+  checkNewName,
   collectionName,
   countField,
   documentField,
-  waitForUnblock,
   wrongType,
 } from './command.js';
-import { openCursor } from './find.js';
-import { checkExpiry } from './indexes.js';
-import { checkView } from './views.js';
-
-/** Waits until no open transaction has written to the collection: its definition is about to change. */
-export async function waitForWriters(context: CommandContext, name: string): Promise<void> {
-  for (;;) {
-    const collection = context.store.catalogue.collection(context.database, name);
-    const writer = collection === undefined ? null : context.store.writerOf(collection);
-    if (writer === null) return;
-    await waitForUnblock(context, new Blocked(writer));
-  }
-}
+import { checkExpiry, describeIndex } from './indexes.js';
+import { waitForWriters } from './namespaces.js';
+import { openCursor } from './open-cursor.js';
+import { checkView } from './view-queries.js';
 
 export const create: Command = {
   name: 'create',
@@ -75,6 +56,7 @@ export const create: Command = {
 function runCreate(context: CommandContext): Doc {
   const { body, store, unit, database } = context;
   const name = collectionName(context);
+  checkNewName(name);
   if (store.catalogue.has(database, name)) {
     throw new DbError(48, `a collection '${database}.${name}' already exists`);
   }
@@ -88,7 +70,9 @@ function runCreate(context: CommandContext): Doc {
   }
   const options = readOptions(context);
   createCollection(store, unit, database, name, options);
-  return doc();
+  return body.has('autoIndexId')
+    ? doc(['note', 'the autoIndexId option is deprecated and will be removed in a future release'])
+    : doc();
 }
 
 function readView(context: CommandContext, name: string): Omit<View, 'id'> {
@@ -148,19 +132,11 @@ export const drop: Command = {
     if (!store.catalogue.has(database, name)) throw new DbError(26, 'ns not found');
     const collection = store.catalogue.collection(database, name);
     dropEntry(store, unit, database, name);
-    closeCursors(context, `${database}.${name}`);
     const reply = doc();
     if (collection !== undefined) reply.set('nIndexesWas', int32(collection.indexes.length));
     return reply.set('ns', `${database}.${name}`);
   },
 };
-
-/** Cursors on a collection that is gone are closed; change streams live on to tell of it. */
-function closeCursors(context: CommandContext, namespace: string): void {
-  context.server.cursors.closeWhere(
-    (cursor) => cursor.namespace === namespace && cursor.source.waitForMore === undefined,
-  );
-}
 
 export const dropDatabase: Command = {
   name: 'dropDatabase',
@@ -168,6 +144,9 @@ export const dropDatabase: Command = {
   unknownField: 'ignore',
   async run(context) {
     const { store, unit, database } = context;
+    if (Number(context.body.get('dropDatabase')?.toString()) !== 1) {
+      throw new DbError(20, 'have to pass 1 as db parameter');
+    }
     const entries = store.catalogue.entries(database);
     if (entries.length === 0) return doc();
     for (const entry of entries) {
@@ -176,7 +155,6 @@ export const dropDatabase: Command = {
     for (const entry of store.catalogue.entries(database)) {
       const name = 'records' in entry ? entry.identity.name : entry.name;
       dropEntry(store, unit, database, name);
-      closeCursors(context, `${database}.${name}`);
     }
     logDropDatabase(store, unit, database);
     return doc(['dropped', database]);
@@ -204,7 +182,7 @@ async function runRename(context: CommandContext): Promise<Doc> {
     throw new DbError(26, 'source namespace does not exist');
   }
   if (from.database === to.database && from.name === to.name) {
-    throw new DbError(20, "Can't rename a collection to itself");
+    throw new DbError(48, 'target namespace exists');
   }
   const inDatabase = { ...context, database: from.database };
   await waitForWriters(inDatabase, from.name);
@@ -213,7 +191,6 @@ async function runRename(context: CommandContext): Promise<Doc> {
     dropEntry(store, unit, to.database, to.name);
   }
   renameCollection(store, unit, collection, to);
-  closeCursors(context, `${from.database}.${from.name}`);
   return doc();
 }
 
@@ -269,14 +246,7 @@ function changeExpiry(context: CommandContext, collection: Collection, index: Do
   if (previous === undefined) throw new DbError(72, 'no expireAfterSeconds field to update');
   checkExpiry(seconds);
   setIndexExpiry(collection, context.unit, found.spec.name, seconds);
-  return doc(
-    ['expireAfterSeconds_old', asLong(previous)],
-    ['expireAfterSeconds_new', asLong(seconds)],
-  );
-}
-
-function asLong(value: Value): Value {
-  return isNumeric(value) ? Long.fromNumber(toDouble(value)) : value;
+  return doc(['expireAfterSeconds_old', previous], ['expireAfterSeconds_new', seconds]);
 }
 
 function sameKeys(left: Doc, right: Doc): boolean {
@@ -319,7 +289,7 @@ function describeCollection(collection: Collection): Doc {
     ['type', 'collection'],
     ['options', identity.options],
     ['info', doc(['readOnly', false], ['uuid', new Binary(identity.uuid, Binary.SUBTYPE_UUID)])],
-    ['idIndex', collection.indexes[0]!.spec.stored],
+    ['idIndex', describeIndex(collection, collection.indexes[0]!)],
   );
 }
 

@@ -58,10 +58,27 @@ export interface Command {
 export function collectionName(context: CommandContext): string {
   const value = context.body.get(context.body.keys().next().value!);
   if (typeof value !== 'string') {
-    throw new DbError(73, `collection name has invalid type ${typeName(value)}`);
+    throw new DbError(
+      NAME_TYPE_ERRORS[context.name] ?? 73,
+      `collection name has invalid type ${typeName(value)}`,
+    );
   }
   checkNamespace(context.database, value);
   return value;
+}
+
+/** The commands that answer a name of the wrong type otherwise than with 73. */
+const NAME_TYPE_ERRORS: Readonly<Record<string, number>> = {
+  find: 9,
+  insert: 2,
+  update: 2,
+  delete: 2,
+  create: 2,
+};
+
+/** Throws 73 for a name that no new collection may have; an existing one cannot have it either. */
+export function checkNewName(name: string): void {
+  if (name.startsWith('$')) throw new DbError(73, 'invalid collection name');
 }
 
 /** Throws 73 InvalidNamespace for a name that no collection can have. */
@@ -76,6 +93,14 @@ export function documentField(body: Doc, field: string): Doc | undefined {
   const value = body.get(field);
   if (value === undefined || value === null) return undefined;
   if (!isDoc(value)) throw wrongType(field, value, 'object');
+  return value;
+}
+
+/** A boolean field that takes nothing else. Throws 14 TypeMismatch. */
+export function strictBooleanField(body: Doc, field: string, fallback = false): boolean {
+  const value = body.get(field);
+  if (value === undefined) return fallback;
+  if (typeof value !== 'boolean') throw wrongType(field, value, 'bool');
   return value;
 }
 

@@ -1,18 +1,14 @@
+import { badValue, DbError, failedToParse } from '../errors.js';
 import { DocumentScan } from '../planner/execute.js';
 import { planQuery } from '../planner/plan.js';
 import { toDouble } from '../values/numbers.js';
 import { type Doc, doc, int32, isNumeric, Long, type Value } from '../values/value.js';
-import {
-  type Command,
-  type CommandContext,
-  collectionName,
-  countField,
-  documentField,
-  wrongType,
-} from './command.js';
-import { commandFilter, refuseCollation } from './find.js';
+import { type Command, type CommandContext, collectionName, documentField } from './command.js';
+import { timelessEnv } from './expression-env.js';
+import { commandFilter } from './find.js';
 import { readableCollection } from './namespaces.js';
-import { viewDocuments } from './views.js';
+import { pipelineDocuments } from './pipelines.js';
+import { refuseCollation } from './query.js';
 
 export const count: Command = {
   name: 'count',
@@ -26,13 +22,17 @@ function runCount(context: CommandContext): Doc {
   const name = collectionName(context);
   refuseCollation(body);
   const filter = documentField(body, 'query') ?? new Map();
-  const matcher = commandFilter(context, filter);
-  const skip = countField(body, 'skip') ?? 0;
+  const matcher = commandFilter(context, filter, timelessEnv(context));
+  const skip = readSkip(body.get('skip'));
   const limit = readLimit(body.get('limit'));
+  if (name.startsWith('$')) {
+    throw new DbError(73, `Invalid collection name specified '${context.database}.${name}`);
+  }
   const view = context.store.catalogue.view(context.database, name);
   let total = 0;
   if (view !== undefined) {
-    for (const document of viewDocuments(context, view)) if (matcher.matches(document)) total += 1;
+    for (const document of pipelineDocuments(context, view.name, []))
+      if (matcher.matches(document)) total += 1;
   } else {
     const collection = readableCollection(context, name);
     if (collection !== undefined) {
@@ -49,8 +49,20 @@ function runCount(context: CommandContext): Doc {
 /** A negative limit means the same as the positive one. */
 function readLimit(value: Value): number {
   if (value === undefined || value === null) return 0;
-  if (!isNumeric(value)) throw wrongType('limit', value, 'number');
-  return Math.abs(Math.trunc(toDouble(value)));
+  if (!isNumeric(value)) throw badValue('limit value is not a valid number');
+  const limit = toDouble(value);
+  if (!Number.isInteger(limit)) throw failedToParse(`Expected an integer: limit: ${limit}`);
+  if (limit <= -(2 ** 63)) throw badValue('limit value for count cannot be min long');
+  return Math.abs(limit);
+}
+
+function readSkip(value: Value): number {
+  if (value === undefined || value === null) return 0;
+  if (!isNumeric(value)) throw badValue('skip value is not a valid number');
+  const skip = toDouble(value);
+  if (skip < 0) throw failedToParse(`Expected a positive number in: skip: ${skip}`);
+  if (!Number.isInteger(skip)) throw failedToParse(`Expected an integer: skip: ${skip}`);
+  return skip;
 }
 
 /** An Int32 if it fits, else a Long. */

@@ -27,17 +27,16 @@ async function runGetMore(context: CommandContext): Promise<Doc> {
   if (name === '')
     throw new DbError(73, `Invalid namespace for getMore: ${context.database}.${name}`);
   const batchSize = countField(body, 'batchSize');
+  if (batchSize === 0) {
+    throw new DbError(2, 'Batch size for getMore must be positive, but received: 0');
+  }
   const cursor = server.cursors.get(id);
   if (cursor === undefined) throw cursorNotFound(id);
   checkOwner(context, cursor, `${context.database}.${name}`);
   if (cursor.busy) throw new DbError(20, `cursor id ${id} is already in use`);
   cursor.busy = true;
   try {
-    return await nextBatch(
-      context,
-      cursor,
-      batchSize === undefined || batchSize === 0 ? Number.POSITIVE_INFINITY : batchSize,
-    );
+    return await nextBatch(context, cursor, batchSize ?? Number.POSITIVE_INFINITY);
   } catch (error) {
     server.cursors.close(cursor);
     throw error;
@@ -62,25 +61,25 @@ function checkOwner(context: CommandContext, cursor: OpenCursor, namespace: stri
   if (cursor.session !== session) {
     if (cursor.session === null) {
       throw new DbError(
-        50738,
+        50736,
         `Cannot run getMore on cursor ${cursor.id}, which was not created in a session, in session ${session}`,
       );
     }
     throw new DbError(
-      50737,
-      `Cannot run getMore on cursor ${cursor.id}, which was created in session ${cursor.session}, without an lsid`,
+      session === null ? 50737 : 50738,
+      `Cannot run getMore on cursor ${cursor.id}, which was created in session ${cursor.session}, ${session === null ? 'without an lsid' : `in session ${session}`}`,
     );
   }
   const txnNumber = context.transaction === null ? null : context.txnNumber;
   if (cursor.txnNumber !== txnNumber) {
     if (cursor.txnNumber === null) {
       throw new DbError(
-        50740,
+        50739,
         `Cannot run getMore on cursor ${cursor.id}, which was not created in a transaction, in transaction ${txnNumber}`,
       );
     }
     throw new DbError(
-      50741,
+      txnNumber === null ? 50740 : 50741,
       `Cannot run getMore on cursor ${cursor.id}, which was created in transaction ${cursor.txnNumber}, outside of it`,
     );
   }
@@ -88,6 +87,7 @@ function checkOwner(context: CommandContext, cursor: OpenCursor, namespace: stri
 
 async function nextBatch(context: CommandContext, cursor: OpenCursor, limit: number): Promise<Doc> {
   const { source } = cursor;
+  source.checkAlive?.();
   const deadline = context.store.clock.nowMs() + waitTime(context, cursor);
   let batch = takeBatch(source, limit, cursor.held);
   while (batch.documents.length === 0 && source.waitForMore && !source.isOver?.()) {
@@ -104,7 +104,7 @@ async function nextBatch(context: CommandContext, cursor: OpenCursor, limit: num
     ? new Map([['postBatchResumeToken', source.resumeToken()]])
     : undefined;
   const grows = cursor.isTailable && !source.isOver?.();
-  if (batch.ended && !grows) {
+  if ((batch.ended || (batch.held === null && source.isAtEnd?.())) && !grows) {
     context.server.cursors.close(cursor);
     return cursorReply('nextBatch', batch.documents, Long.ZERO, cursor.namespace, extra);
   }
@@ -133,7 +133,7 @@ export const killCursors: Command = {
 function runKillCursors(context: CommandContext): Doc {
   const ids = context.body.get('cursors');
   if (typeof context.body.get('killCursors') !== 'string') {
-    throw new DbError(2, "the value of 'killCursors' must be a collection name");
+    throw new DbError(9, "the value of 'killCursors' must be a collection name");
   }
   if (!Array.isArray(ids) || ids.length === 0) {
     throw new DbError(

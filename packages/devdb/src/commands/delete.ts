@@ -13,9 +13,10 @@ import {
   waitForUnblock,
   wrongType,
 } from './command.js';
-import { refuseCollation } from './find.js';
+import { timelessEnv } from './expression-env.js';
 import { writeBatch } from './insert.js';
 import { readableCollection, refuseView } from './namespaces.js';
+import { refuseCollation } from './query.js';
 import { runStatements, type StatementResult, statementReply } from './write-statements.js';
 
 /** `delete`: each element of `deletes` is one statement. */
@@ -39,12 +40,6 @@ interface DeleteStatement {
 async function runDelete(context: CommandContext): Promise<Doc> {
   const name = collectionName(context);
   const statements = writeBatch(context.body, 'deletes').map(readStatement);
-  refuseView(context, name);
-  if (context.txnNumber !== null && context.transaction === null) {
-    if (statements.some((statement) => !statement.single)) {
-      throw new DbError(72, 'Cannot use retryable writes with limit=0');
-    }
-  }
   return statementReply(
     context,
     await runStatements(context, context.body.get('deletes') as Doc[], (_, index) =>
@@ -86,7 +81,14 @@ async function executeDelete(
   name: string,
   statement: DeleteStatement,
 ): Promise<StatementResult> {
-  const matcher = compileFilter(statement.filter, { now: context.now });
+  refuseView(context, name);
+  if (!statement.single && context.txnNumber !== null && context.transaction === null) {
+    throw new DbError(72, 'Cannot use (or request) retryable writes with limit=0');
+  }
+  const matcher = compileFilter(statement.filter, timelessEnv(context));
+  if (readableCollection(context, name)?.identity.options.get('capped') === true) {
+    throw new DbError(20, `cannot remove from a capped collection: ${context.database}.${name}`);
+  }
   let removed = 0;
   for (;;) {
     const collection = readableCollection(context, name);

@@ -4,10 +4,15 @@ import { DbError } from '../errors.js';
 import type { ServerState } from '../state/server-state.js';
 import { readSessionFields, type Session } from '../state/sessions.js';
 import { WriteUnit } from '../storage/store.js';
-import { toDouble } from '../values/numbers.js';
-import { Binary, type Doc, doc, int32, isNumeric, Long, type Value } from '../values/value.js';
+import { Binary, type Doc, doc, int32, Long } from '../values/value.js';
 import { type ClientState, type Command, type CommandContext, commitUnit } from './command.js';
 import { COMMANDS } from './command-table.js';
+import {
+  checkReadPreference,
+  deadlineOf,
+  readConcernLevel,
+  readWriteConcern,
+} from './general-options.js';
 import { joinTransaction, statementFailed } from './transactions.js';
 
 /** Fields that every command takes. */
@@ -123,9 +128,12 @@ async function run(
   txnNumber: bigint | null,
 ): Promise<Doc> {
   const { store } = server;
+  checkReadPreference(body);
+  const writeConcern = readWriteConcern(command.name, body);
+  const level = readConcernLevel(body, body.get('startTransaction') === true);
+  const deadlineMs = deadlineOf(body, store.clock.nowMs());
   checkFields(command, body);
-  const transaction = joinTransaction(server, command, body, session, txnNumber);
-  const maxTime = body.get('maxTimeMS');
+  const transaction = joinTransaction(server, command, body, database, session, txnNumber);
   const unit = new WriteUnit(
     transaction,
     session !== null && txnNumber !== null
@@ -145,10 +153,15 @@ async function run(
     unit,
     retry: { isDirty: false },
     now: store.clock.now(),
-    deadlineMs: deadline(store.clock.nowMs(), maxTime),
+    deadlineMs,
   };
   try {
-    return await command.run(context);
+    const reply = await command.run(context);
+    // What others have made visible and is not on disk yet must not be read as safe.
+    if (level === 'majority' || level === 'linearizable') await store.disk?.flushed();
+    if (writeConcern.isUnacknowledged && command.isRetryable) return new Map();
+    if (writeConcern.error !== undefined) reply.set('writeConcernError', writeConcern.error);
+    return reply;
   } catch (error) {
     statementFailed(context, error);
     throw error;
@@ -156,16 +169,6 @@ async function run(
     // What a failed command did write must be as durable as what others may have seen of it.
     await commitUnit(context);
   }
-}
-
-function deadline(nowMs: number, maxTime: Value): number {
-  if (maxTime === undefined || maxTime === null) return Number.POSITIVE_INFINITY;
-  if (!isNumeric(maxTime)) throw new DbError(2, 'maxTimeMS must be a number');
-  const ms = toDouble(maxTime);
-  if (ms < 0 || ms > 2_147_483_647)
-    throw new DbError(2, `${ms} value for maxTimeMS is out of range`);
-  if (!Number.isInteger(ms)) throw new DbError(2, 'maxTimeMS has non-integral value');
-  return ms === 0 ? Number.POSITIVE_INFINITY : nowMs + ms;
 }
 
 function checkFields(command: Command, body: Doc): void {

@@ -10,9 +10,11 @@ import {
   documentField,
   wrongType,
 } from './command.js';
-import { commandFilter, refuseCollation } from './find.js';
+import { timelessEnv } from './expression-env.js';
+import { commandFilter } from './find.js';
 import { readableCollection } from './namespaces.js';
-import { viewDocuments } from './views.js';
+import { pipelineDocuments } from './pipelines.js';
+import { refuseCollation } from './query.js';
 
 export const distinct: Command = {
   name: 'distinct',
@@ -33,12 +35,12 @@ function runDistinct(context: CommandContext): Doc {
   if (key.includes('\0'))
     throw new DbError(31032, 'Key field cannot contain an embedded null byte');
   const filter = documentField(body, 'query') ?? new Map();
-  const matcher = commandFilter(context, filter);
+  const matcher = commandFilter(context, filter, timelessEnv(context));
   const found = new Map<string, Value>();
   const take = (document: Doc) => collectValues(document, key.split('.'), found);
   const view = context.store.catalogue.view(context.database, name);
   if (view !== undefined) {
-    for (const document of viewDocuments(context, view))
+    for (const document of pipelineDocuments(context, view.name, []))
       if (matcher.matches(document)) take(document);
   } else {
     const collection = readableCollection(context, name);

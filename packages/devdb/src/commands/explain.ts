@@ -5,6 +5,7 @@ import type { PartInterval } from '../planner/predicates.js';
 import { compileFilter } from '../query/compile-filter.js';
 import { type Doc, doc, int32, isDoc, type Value } from '../values/value.js';
 import type { Command, CommandContext } from './command.js';
+import { expressionEnv } from './expression-env.js';
 
 /** `explain` of find, count, distinct, delete, update and findAndModify: the winning plan, and what it examined. */
 export const explain: Command = {
@@ -25,7 +26,7 @@ interface Explained {
 
 function runExplain(context: CommandContext): Doc {
   const inner = context.body.get('explain');
-  if (!isDoc(inner)) throw new DbError(14, 'explain needs a command as a document');
+  if (!isDoc(inner)) throw new DbError(9, 'explain command requires a nested object');
   const verbosity = context.body.get('verbosity') ?? 'allPlansExecution';
   if (!['queryPlanner', 'executionStats', 'allPlansExecution'].includes(String(verbosity))) {
     throw new DbError(
@@ -37,7 +38,7 @@ function runExplain(context: CommandContext): Doc {
   const collection = context.store
     .catalogueOf(context.unit)
     .collection(context.database, query.name);
-  const matcher = compileFilter(query.filter, { now: context.now });
+  const matcher = compileFilter(query.filter, expressionEnv(context));
   const reply: Doc = new Map();
   const plan = collection === undefined ? null : planQuery(collection, query.filter, query);
   reply.set(
@@ -115,6 +116,11 @@ function readInner(command: Doc): Explained {
         Array.isArray(pipeline) && isDoc(pipeline[0]) ? pipeline[0].get('$match') : undefined;
       return make(head, command);
     }
+    case 'insert':
+    case 'create':
+    case 'drop':
+    case 'createIndexes':
+      throw new DbError(20, `Cannot explain cmd: ${name}`);
     default:
       throw new DbError(59, `Explain failed due to unknown command: ${name}`);
   }

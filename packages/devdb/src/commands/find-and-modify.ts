@@ -7,9 +7,10 @@ import { compileSort } from '../sort/compile-sort.js';
 import type { Collection } from '../storage/collection.js';
 import { Blocked } from '../storage/store.js';
 import { type CompiledUpdate, compileUpdate } from '../update/compile-update.js';
-import { type Doc, doc, int32, isDoc, type Value } from '../values/value.js';
+import { toDouble } from '../values/numbers.js';
+import { typeName } from '../values/type-names.js';
+import { type Doc, doc, int32, isDoc, isNumeric, isTruthy, type Value } from '../values/value.js';
 import {
-  booleanField,
   type Command,
   type CommandContext,
   collectionName,
@@ -17,8 +18,9 @@ import {
   waitForUnblock,
   wrongType,
 } from './command.js';
-import { refuseCollation } from './find.js';
+import { expressionEnv } from './expression-env.js';
 import { readableCollection, refuseView } from './namespaces.js';
+import { refuseCollation } from './query.js';
 import { insertUpsert, updateRecord } from './update.js';
 import { rememberedResult, rememberResult } from './write-statements.js';
 
@@ -44,6 +46,13 @@ export const findAndModify: Command = {
   isRetryable: true,
   run: runFindAndModify,
 };
+
+/** The fields that have to be documents, with the codes that say so. */
+const OBJECT_FIELDS = [
+  ['query', 31160],
+  ['sort', 31174],
+  ['fields', 31175],
+] as const;
 
 interface Request {
   readonly filter: Doc;
@@ -80,9 +89,15 @@ async function runFindAndModify(context: CommandContext): Promise<Doc> {
 function readRequest(context: CommandContext): Request {
   const { body } = context;
   refuseCollation(body);
-  const remove = booleanField(body, 'remove');
-  const returnNew = booleanField(body, 'new');
-  const upsert = booleanField(body, 'upsert');
+  for (const [field, code] of OBJECT_FIELDS) {
+    const value = body.get(field);
+    if (body.has(field) && !isDoc(value)) {
+      throw new DbError(code, `'${field}' parameter must be an object, found ${typeName(value)}`);
+    }
+  }
+  const remove = isTruthy(body.get('remove'));
+  const returnNew = isTruthy(body.get('new'));
+  const upsert = isTruthy(body.get('upsert'));
   const update = body.get('update');
   if (remove) {
     if (update !== undefined) throw new DbError(9, 'Cannot specify both an update and remove=true');
@@ -105,13 +120,16 @@ function readRequest(context: CommandContext): Request {
   }
   const filter = documentField(body, 'query') ?? new Map();
   const fields = documentField(body, 'fields');
+  if (returnNew && fields !== undefined && hasPositional(fields)) {
+    throw new DbError(2, 'cannot use a positional projection and return the new document');
+  }
   const project =
     fields !== undefined && fields.size > 0
-      ? compileProjection(fields, filter, { now: context.now })
+      ? compileProjection(fields, filter, expressionEnv(context))
       : (document: Doc) => document;
   return {
     filter,
-    sort: documentField(body, 'sort'),
+    sort: signsOnly(documentField(body, 'sort')),
     remove,
     update,
     returnNew,
@@ -120,6 +138,21 @@ function readRequest(context: CommandContext): Request {
     hint: body.get('hint'),
     project,
   };
+}
+
+function hasPositional(fields: Doc): boolean {
+  return [...fields.keys()].some((path) => path.endsWith('.$'));
+}
+
+/** This command takes any number for a direction: its sign counts. */
+function signsOnly(sort: Doc | undefined): Doc | undefined {
+  if (sort === undefined) return undefined;
+  const signed: Doc = new Map();
+  for (const [path, direction] of sort) {
+    const isNumber = isNumeric(direction);
+    signed.set(path, isNumber ? int32(toDouble(direction) < 0 ? -1 : 1) : direction);
+  }
+  return signed;
 }
 
 /** The first document in the order of the sort. */
@@ -136,7 +169,7 @@ function findFirst(collection: Collection, request: Request, matcher: Matcher): 
 }
 
 async function removeOne(context: CommandContext, name: string, request: Request): Promise<Doc> {
-  const matcher = compileFilter(request.filter, { now: context.now });
+  const matcher = compileFilter(request.filter, expressionEnv(context));
   if (request.sort) compileSort(request.sort);
   for (;;) {
     const collection = readableCollection(context, name);
@@ -158,12 +191,12 @@ function removeReply(count: number, value: Doc | null): Doc {
 
 async function updateOne(context: CommandContext, name: string, request: Request): Promise<Doc> {
   const compiled: CompiledUpdate = compileUpdate(request.update as Doc | readonly Value[], {
-    now: context.now,
+    ...expressionEnv(context),
     arrayFilters: request.arrayFilters,
     timestamp: () => context.store.clock.tick(),
   });
   const matcher = compileFilter(request.filter, {
-    now: context.now,
+    ...expressionEnv(context),
     exprRefusedIn: request.upsert ? 'the filter of an upsert' : undefined,
   });
   if (request.sort) compileSort(request.sort);

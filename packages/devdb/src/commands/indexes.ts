@@ -2,13 +2,13 @@ import { DbError } from '../errors.js';
 import { samePattern } from '../planner/plan.js';
 import { compileFilter } from '../query/compile-filter.js';
 import { listSource } from '../state/cursors.js';
+import type { Collection } from '../storage/collection.js';
 import { addIndexes, dropIndexes, specOf } from '../storage/definitions.js';
 import type { IndexSpec, OrderedIndex } from '../storage/ordered-index.js';
 import { encodeDocument } from '../values/encode.js';
 import { formatDocument } from '../values/format.js';
 import { toDouble } from '../values/numbers.js';
 import { type Doc, doc, int32, isDoc, isNumeric, type Value } from '../values/value.js';
-import { waitForWriters } from './collections.js';
 import {
   type Command,
   type CommandContext,
@@ -17,8 +17,13 @@ import {
   documentField,
   wrongType,
 } from './command.js';
-import { openCursor } from './find.js';
-import { readableCollection, refuseView, writableCollection } from './namespaces.js';
+import {
+  readableCollection,
+  refuseView,
+  waitForWriters,
+  writableCollection,
+} from './namespaces.js';
+import { openCursor } from './open-cursor.js';
 
 /** MongoDB's limit of indexes in one collection. */
 const MAX_INDEXES = 64;
@@ -39,7 +44,8 @@ async function runCreateIndexes(context: CommandContext): Promise<Doc> {
       : wrongType('indexes', list, 'array');
   }
   if (list.length === 0) throw new DbError(2, 'Must specify at least one index to create');
-  const specs = list.map((entry) => readSpec(entry));
+  const specs = list.map((entry) => readSpec(entry, `${context.database}.${name}`));
+  refuseTwins(specs);
   refuseView(context, name);
   await waitForWriters(context, name);
   const existed = readableCollection(context, name) !== undefined;
@@ -53,13 +59,30 @@ async function runCreateIndexes(context: CommandContext): Promise<Doc> {
     );
   }
   if (fresh.length > 0) addIndexes(collection, context.unit, fresh);
-  const reply = doc(
-    ['createdCollectionAutomatically', !existed],
+  const counts: [string, Value][] = [
     ['numIndexesBefore', int32(before)],
     ['numIndexesAfter', int32(collection.indexes.length)],
-  );
-  if (fresh.length === 0) reply.set('note', 'all indexes already exist');
+  ];
+  if (existed && fresh.length === 0) return doc(...counts, ['note', 'all indexes already exist']);
+  const reply = doc(['createdCollectionAutomatically', !existed], ...counts);
+  if (fresh.length < specs.length) {
+    reply.set('note', fresh.length === 0 ? 'all indexes already exist' : 'index already exists');
+  }
   return reply;
+}
+
+/** Throws 96 where one command asks twice for the same index. */
+function refuseTwins(specs: readonly IndexSpec[]): void {
+  specs.forEach((spec, position) => {
+    const twin = specs
+      .slice(0, position)
+      .find((other) => samePattern(other.key, spec.key) && samePartial(other, spec));
+    if (twin === undefined || twin.name !== spec.name || !sameOptions(twin, spec)) return;
+    throw new DbError(
+      96,
+      'Cannot build two identical indexes. Try again without duplicate indexes.',
+    );
+  });
 }
 
 const OPTIONS: ReadonlySet<string> = new Set([
@@ -85,7 +108,7 @@ const UNSUPPORTED_TYPES: ReadonlySet<string> = new Set([
   'geoHaystack',
 ]);
 
-function readSpec(entry: Value): IndexSpec {
+function readSpec(entry: Value, namespace: string): IndexSpec {
   if (!isDoc(entry)) throw wrongType('indexes', entry, 'object');
   for (const option of entry.keys()) {
     if (!OPTIONS.has(option)) {
@@ -94,6 +117,17 @@ function readSpec(entry: Value): IndexSpec {
         `The field '${option}' is not valid for an index specification. Specification: ${formatDocument(entry)}`,
       );
     }
+  }
+  const version = entry.get('v');
+  if (version !== undefined && !['1', '2'].includes(String(version))) {
+    throw new DbError(67, `cannot create an index with v=${String(version)}`);
+  }
+  const given = entry.get('ns');
+  if (given !== undefined && given !== namespace) {
+    throw new DbError(
+      2,
+      `The value of the field 'ns' (${String(given)}) doesn't match the namespace '${namespace}'`,
+    );
   }
   const key = entry.get('key');
   if (key === undefined)
@@ -163,21 +197,12 @@ function checkKey(key: Doc): void {
 }
 
 function checkOptions(entry: Doc, key: Doc): void {
-  for (const option of ['unique', 'sparse', 'background']) {
-    const value = entry.get(option);
-    if (value !== undefined && typeof value !== 'boolean' && !isNumeric(value)) {
-      throw new DbError(
-        14,
-        `The field '${option}' has value ${option}, which is not convertible to bool`,
-      );
-    }
-  }
   const partial = entry.get('partialFilterExpression');
   if (partial !== undefined) {
     if (!isDoc(partial))
       throw new DbError(14, "The field 'partialFilterExpression' must be an object");
-    checkPartialFilter(partial, true);
     compileFilter(partial, { now: new Date(0), exprRefusedIn: 'a partial index' });
+    checkPartialFilter(partial, true);
     if (isOn(entry.get('sparse'))) {
       throw new DbError(67, 'cannot mix "partialFilterExpression" and "sparse" options');
     }
@@ -187,7 +212,7 @@ function checkOptions(entry: Doc, key: Doc): void {
   const seconds = entry.get('expireAfterSeconds');
   if (seconds !== undefined) {
     if (!isNumeric(seconds))
-      throw new DbError(14, "The field 'expireAfterSeconds' must be a number");
+      throw new DbError(67, "TTL index 'expireAfterSeconds' option must be numeric");
     checkExpiry(seconds);
     if (key.size > 1)
       throw new DbError(
@@ -256,6 +281,12 @@ function newSpecs(existing: readonly OrderedIndex[], specs: readonly IndexSpec[]
   const known = existing.map((index) => index.spec);
   const fresh: IndexSpec[] = [];
   for (const spec of specs) {
+    if (spec.key.size === 1 && spec.key.has('_id') && !isAscendingId(spec.key)) {
+      throw new DbError(
+        2,
+        `The field 'key' for an _id index must be {_id: 1}, but got ${formatDocument(spec.key)}`,
+      );
+    }
     if (spec.key.size === 1 && isAscendingId(spec.key)) {
       if (spec.stored.has('sparse') || spec.stored.has('unique')) {
         const bad = spec.stored.has('sparse') ? 'sparse' : 'unique';
@@ -313,6 +344,16 @@ function sameOptions(left: IndexSpec, right: IndexSpec): boolean {
   );
 }
 
+/** An index as listIndexes shows it. */
+export function describeIndex(collection: Collection, index: OrderedIndex): Doc {
+  const described: Doc = new Map();
+  for (const [key, value] of index.spec.stored) {
+    described.set(key, value);
+    if (key === 'name') described.set('ns', collection.namespace);
+  }
+  return described;
+}
+
 export const listIndexes: Command = {
   name: 'listIndexes',
   fields: [],
@@ -326,7 +367,7 @@ export const listIndexes: Command = {
     }
     const options = documentField(context.body, 'cursor');
     const batchSize = (options && countField(options, 'batchSize')) ?? Number.POSITIVE_INFINITY;
-    const source = listSource(collection.indexes.map((index) => index.spec.stored));
+    const source = listSource(collection.indexes.map((index) => describeIndex(collection, index)));
     return openCursor(context, source, `${context.database}.${name}`, { batchSize });
   },
 };
@@ -377,5 +418,5 @@ function indexesToDrop(indexes: readonly OrderedIndex[], wanted: Value): string[
     return [found[0]!.spec.name];
   }
   if (Array.isArray(wanted)) return wanted.flatMap((one) => indexesToDrop(indexes, one));
-  throw new DbError(14, 'invalid index name spec');
+  throw new DbError(27, 'invalid index name spec');
 }

@@ -44,7 +44,9 @@ export function writeBatch(body: Doc, field: string): Doc[] {
       `BSON field '${body.keys().next().value}.${field}' is missing but a required field`,
     );
   }
-  if (!Array.isArray(batch)) throw wrongType(field, batch, 'array');
+  if (!Array.isArray(batch)) {
+    throw new DbError(10065, `invalid parameter: expected an object (${field})`);
+  }
   if (batch.length === 0 || batch.length > MAX_WRITE_BATCH) {
     throw new DbError(
       16,

@@ -2,8 +2,9 @@ import { DbError } from '../errors.js';
 import { compileFilter, type Matcher } from '../query/compile-filter.js';
 import type { Collection } from '../storage/collection.js';
 import { createCollection } from '../storage/definitions.js';
+import { Blocked } from '../storage/store.js';
 import { type Doc, isDoc } from '../values/value.js';
-import { booleanField, type CommandContext } from './command.js';
+import { booleanField, type CommandContext, checkNewName, waitForUnblock } from './command.js';
 
 /** The collection that a command reads, or undefined if there is none (which reads as empty). */
 export function readableCollection(context: CommandContext, name: string): Collection | undefined {
@@ -19,6 +20,7 @@ export function writableCollection(context: CommandContext, name: string): Colle
   const found = store.catalogueOf(unit).collection(database, name);
   if (found !== undefined) return found;
   refuseView(context, name);
+  checkNewName(name);
   if (name.startsWith('system.')) {
     throw new DbError(73, `cannot write to '${database}.${name}'`);
   }
@@ -72,4 +74,14 @@ export function checkValidator(
   const isModerate = options.get('validationLevel') === 'moderate';
   if (isModerate && before !== null && !matcher.matches(before)) return;
   throw new DbError(121, 'Document failed validation');
+}
+
+/** Waits until no open transaction has written to the collection: its definition is about to change. */
+export async function waitForWriters(context: CommandContext, name: string): Promise<void> {
+  for (;;) {
+    const collection = context.store.catalogue.collection(context.database, name);
+    const writer = collection === undefined ? null : context.store.writerOf(collection);
+    if (writer === null) return;
+    await waitForUnblock(context, new Blocked(writer));
+  }
 }

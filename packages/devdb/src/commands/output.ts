@@ -13,10 +13,10 @@ import {
 } from '../storage/definitions.js';
 import { Blocked } from '../storage/store.js';
 import { type Doc, ObjectId, type Value } from '../values/value.js';
-import { waitForWriters } from './collections.js';
 import { type CommandContext, waitForUnblock } from './command.js';
+import { expressionEnv } from './expression-env.js';
 import { insertOne } from './insert.js';
-import { checkValidator, readableCollection, refuseView } from './namespaces.js';
+import { checkValidator, readableCollection, refuseView, waitForWriters } from './namespaces.js';
 
 /** Writes the documents of a pipeline where its last stage says. Throws 263 in a transaction. */
 export async function writeOutput(
@@ -135,6 +135,6 @@ async function mergeOne(
 }
 
 function findOne(context: CommandContext, collection: Collection, filter: Doc): Found | null {
-  const matcher = compileFilter(filter, { now: context.now });
+  const matcher = compileFilter(filter, expressionEnv(context));
   return new DocumentScan(collection, planQuery(collection, filter), matcher.matches).next();
 }

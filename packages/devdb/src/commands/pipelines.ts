@@ -6,6 +6,7 @@ import { planQuery } from '../planner/plan.js';
 import { compileFilter } from '../query/compile-filter.js';
 import { type Doc, doc, int32, Long, type Value } from '../values/value.js';
 import type { CommandContext } from './command.js';
+import { expressionEnv } from './expression-env.js';
 import { readableCollection } from './namespaces.js';
 import { resolveName } from './views.js';
 
@@ -48,7 +49,7 @@ export function runPipeline(
 export function readDocuments(context: CommandContext, name: string, filter: Doc): Iterable<Doc> {
   const collection = readableCollection(context, name);
   if (collection === undefined) return [];
-  const matcher = compileFilter(filter, { now: context.now });
+  const matcher = compileFilter(filter, expressionEnv(context));
   const scan = new DocumentScan(collection, planQuery(collection, filter), matcher.matches);
   const found = scan.toArray();
   // Natural order, whatever index found them.
@@ -58,8 +59,7 @@ export function readDocuments(context: CommandContext, name: string, filter: Doc
 
 export function pipelineEnv(context: CommandContext, collection: string | null): PipelineEnv {
   return {
-    now: context.now,
-    clusterTime: context.store.clock.latest(),
+    ...expressionEnv(context),
     database: context.database,
     collection,
     readCollection(name, filter = new Map()) {
@@ -93,6 +93,7 @@ function generate(
 ): Iterable<Doc> | undefined {
   switch (stage) {
     case '$currentOp':
+    case '$planCacheStats':
       return [];
     case '$listLocalSessions':
       return context.server.sessions.all().map((session) => doc(['_id', session.lsid]));

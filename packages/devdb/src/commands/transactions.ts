@@ -15,6 +15,7 @@ export function joinTransaction(
   server: ServerState,
   command: Command,
   body: Doc,
+  database: string,
   session: Session | null,
   txnNumber: bigint | null,
 ): Transaction | null {
@@ -22,7 +23,7 @@ export function joinTransaction(
   const { store } = server;
   const autocommit = body.get('autocommit');
   const starts = body.get('startTransaction');
-  checkTransactionFields(command, body, autocommit, starts);
+  checkTransactionFields(command, body, database, autocommit, starts);
   const record = store.retries.get(session.key);
   if (record !== undefined && txnNumber < record.txnNumber) {
     throw new DbError(
@@ -37,7 +38,7 @@ export function joinTransaction(
       store.retries.begin(session.key, txnNumber, 'write', store.clock.nowMs());
     } else if (record.kind === 'transaction') {
       throw new DbError(
-        251,
+        217,
         `Given transaction number ${txnNumber} does not match any in-progress retryable write.`,
       );
     }
@@ -46,7 +47,7 @@ export function joinTransaction(
   if (starts === true) {
     if (!isNewer) {
       throw new DbError(
-        50911,
+        117,
         `Cannot start a transaction at given transaction number ${txnNumber}: it has already been used.`,
       );
     }
@@ -64,6 +65,11 @@ export function joinTransaction(
   throw noSuchTransaction(txnNumber);
 }
 
+/** Whether a command ends transactions, and so runs on the admin database. */
+function isEnd(command: Command): boolean {
+  return command.name === 'commitTransaction' || command.name === 'abortTransaction';
+}
+
 function noSuchTransaction(txnNumber: bigint): DbError {
   return new DbError(251, `Transaction ${txnNumber} has been aborted or does not exist.`, {
     labels: ['TransientTransactionError'],
@@ -73,6 +79,7 @@ function noSuchTransaction(txnNumber: bigint): DbError {
 function checkTransactionFields(
   command: Command,
   body: Doc,
+  database: string,
   autocommit: Value,
   starts: Value,
 ): void {
@@ -90,15 +97,23 @@ function checkTransactionFields(
   }
   if (autocommit === undefined) {
     if (command.isRetryable !== true) {
-      throw new DbError(
-        72,
-        `txnNumber may only be provided for multi-document transactions and retryable write commands; ${command.name} is neither`,
-      );
+      throw command.inTransaction === true
+        ? new DbError(
+            50768,
+            `txnNumber may only be provided for multi-document transactions and retryable write commands. autocommit:false was not provided, and ${command.name} is not a retryable write command.`,
+          )
+        : new DbError(50889, 'It is illegal to provide a txnNumber for this command');
     }
     return;
   }
   if (command.inTransaction !== true) {
     throw new DbError(263, `Cannot run '${command.name}' in a multi-document transaction.`);
+  }
+  if (['admin', 'local', 'config'].includes(database) && !isEnd(command)) {
+    throw new DbError(
+      263,
+      `Cannot run command against the '${database}' database in a transaction`,
+    );
   }
   if (
     body.has('writeConcern') &&

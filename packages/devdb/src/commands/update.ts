@@ -9,15 +9,15 @@ import { type CompiledUpdate, compileUpdate } from '../update/compile-update.js'
 import { seedUpsert } from '../update/seed-upsert.js';
 import { type Doc, doc, isDoc, ObjectId, type Value } from '../values/value.js';
 import {
-  booleanField,
   type Command,
   type CommandContext,
   collectionName,
   documentField,
+  strictBooleanField,
   waitForUnblock,
   wrongType,
 } from './command.js';
-import { refuseCollation } from './find.js';
+import { expressionEnv } from './expression-env.js';
 import { checkId, writeBatch } from './insert.js';
 import {
   checkValidator,
@@ -25,6 +25,7 @@ import {
   refuseView,
   writableCollection,
 } from './namespaces.js';
+import { refuseCollation } from './query.js';
 import { runStatements, type StatementResult, statementReply } from './write-statements.js';
 
 export const update: Command = {
@@ -49,12 +50,6 @@ const STATEMENT_FIELDS: ReadonlySet<string> = new Set([
 async function runUpdate(context: CommandContext): Promise<Doc> {
   const name = collectionName(context);
   const statements = writeBatch(context.body, 'updates').map(readStatement);
-  refuseView(context, name);
-  if (context.txnNumber !== null && context.transaction === null) {
-    if (statements.some((statement) => statement.multi)) {
-      throw new DbError(72, 'Cannot use retryable writes with multi=true');
-    }
-  }
   return statementReply(
     context,
     await runStatements(context, context.body.get('updates') as Doc[], (_, index) =>
@@ -94,13 +89,20 @@ function readStatement(statement: Doc): UpdateStatement {
   }
   const arrayFilters = statement.get('arrayFilters');
   if (arrayFilters !== undefined && !Array.isArray(arrayFilters)) {
-    throw wrongType('arrayFilters', arrayFilters, 'array');
+    throw new DbError(10065, 'invalid parameter: expected an object (arrayFilters)');
+  }
+  arrayFilters?.forEach((filter, position) => {
+    if (!isDoc(filter))
+      throw wrongType(`update.updates.arrayFilters.${position}`, filter, 'object');
+  });
+  if (Array.isArray(update) && !update.every(isDoc)) {
+    throw new DbError(14, "Each element of the 'pipeline' array must be an object");
   }
   return {
     filter: documentField(statement, 'q') ?? new Map(),
     update,
-    multi: booleanField(statement, 'multi'),
-    upsert: booleanField(statement, 'upsert'),
+    multi: strictBooleanField(statement, 'multi'),
+    upsert: strictBooleanField(statement, 'upsert'),
     arrayFilters,
     hint: statement.get('hint'),
   };
@@ -111,16 +113,20 @@ async function executeUpdate(
   name: string,
   statement: UpdateStatement,
 ): Promise<StatementResult> {
+  refuseView(context, name);
+  if (statement.multi && context.txnNumber !== null && context.transaction === null) {
+    throw new DbError(72, 'Cannot use (or request) retryable writes with multi=true');
+  }
   const compiled = compileUpdate(statement.update, {
     timestamp: () => context.store.clock.tick(),
-    now: context.now,
+    ...expressionEnv(context),
     arrayFilters: statement.arrayFilters,
   });
   if (statement.multi && compiled.isReplacement) {
     throw new DbError(9, 'multi update is not supported for replacement-style update');
   }
   const matcher = compileFilter(statement.filter, {
-    now: context.now,
+    ...expressionEnv(context),
     exprRefusedIn: statement.upsert ? 'the filter of an upsert' : undefined,
   });
   for (;;) {
@@ -195,7 +201,8 @@ export function updateRecord(
   const applied = compiled.apply(before, { position, isInsert: false });
   if (!applied.modified) return { before, after: before, modified: false };
   checkValidator(context, collection, applied.doc, before);
-  const kind = compiled.isReplacement ? 'replace' : 'update';
+  // As in MongoDB 4.2, a pipeline is told to change streams as a replacement.
+  const kind = compiled.kind === 'operators' ? 'update' : 'replace';
   context.store.replace(context.unit, collection, recordId, applied.doc, kind);
   return { before, after: applied.doc, modified: true };
 }

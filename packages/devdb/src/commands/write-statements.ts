@@ -1,7 +1,7 @@
 /** What the write commands share: order, write errors, results that are remembered for a retry, the reply. */
 import { DbError } from '../errors.js';
 import { type Doc, doc, int32, isNumeric, type Value } from '../values/value.js';
-import { booleanField, type CommandContext } from './command.js';
+import { type CommandContext, strictBooleanField } from './command.js';
 import { endOpenTransaction } from './transactions.js';
 
 /** What one statement did. */
@@ -29,7 +29,7 @@ export async function runStatements(
   statements: readonly Doc[],
   execute: (statement: Doc, index: number) => Promise<StatementResult>,
 ): Promise<BatchResult> {
-  const ordered = booleanField(context.body, 'ordered', true);
+  const ordered = strictBooleanField(context.body, 'ordered', true);
   const idOf = statementIds(context.body, statements.length);
   const results = new Map<number, StatementResult>();
   const errors: { index: number; error: DbError }[] = [];
@@ -44,7 +44,7 @@ export async function runStatements(
       results.set(index, result);
       rememberResult(context, idOf(index), toStored(result));
     } catch (error) {
-      if (!(error instanceof DbError)) throw error;
+      if (!(error instanceof DbError) || error.code === 50) throw error;
       if (context.transaction !== null) {
         if (error.labels?.includes('TransientTransactionError')) throw error;
         endOpenTransaction(context.server, context.session!);

@@ -161,7 +161,7 @@ function indexPlan(
     if (!anchored) return null;
   }
   const parts = paths.map((path, position) =>
-    partIntervals(index, position, predicates.get(path) ?? []),
+    partIntervals(index, position, usablePredicates(path, predicates)),
   );
   const order = sortUse(index, paths, parts, sort);
   if (parts[0] === null && !forced && (order === null || index.spec.sparse)) return null;
@@ -176,6 +176,18 @@ function indexPlan(
     parts,
     isIdLookup: index.spec.name === '_id_' && parts[0]?.length === 1 && parts[0][0]!.point !== null,
   };
+}
+
+/**
+ * What a filter says of an indexed path. Where the path has a number, conditions that hold for an absent field are left out:
+ * in an array they also hold for an element that lacks a field of that name, of which the index knows nothing.
+ */
+function usablePredicates(
+  path: string,
+  predicates: ReadonlyMap<string, readonly Predicate[]>,
+): readonly Predicate[] {
+  const known = predicates.get(path) ?? [];
+  return /(^|\.)\d+(\.|$)/.test(path) ? known.filter((one) => !admitsMissing(one)) : known;
 }
 
 /** The part of one field's keys that its predicates leave; null if they say nothing. */
@@ -266,7 +278,7 @@ function chooseBest(candidates: readonly IndexPlan[]): IndexPlan | null {
   let bestScore: readonly number[] = [];
   for (const plan of candidates) {
     const keys = countKeys(plan);
-    const bounded = plan.parts.findIndex((part) => part === null);
+    const bounded = plan.parts.indexOf(null);
     const fields = bounded === -1 ? plan.parts.length : bounded;
     const score = [keys, plan.providesSort ? 0 : 1, -fields, plan.parts.length];
     if (best === null || compareScores(score, bestScore) < 0) {

@@ -155,8 +155,8 @@ export function intersect(
   while (i < left.length && j < right.length) {
     const one = left[i]!;
     const other = right[j]!;
-    const low = one.low > other.low ? one.low : other.low;
-    const high = one.high < other.high ? one.high : other.high;
+    const low = compareUnits(one.low, other.low) > 0 ? one.low : other.low;
+    const high = compareUnits(one.high, other.high) < 0 ? one.high : other.high;
     if (low < high) {
       const [narrow, wide] = one.point !== null ? [one, other] : [other, one];
       const label =

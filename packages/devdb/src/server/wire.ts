@@ -168,3 +168,10 @@ export function buildReply(request: Pick<Request, 'requestId' | 'opCode'>, reply
   message.set(body, HEADER_BYTES + prefix);
   return message;
 }
+
+/** The bytes of a command in one OP_MSG, as a client sends it. */
+export function buildRequest(requestId: number, body: Doc): Buffer {
+  const message = buildReply({ requestId: 0, opCode: 'msg' }, body);
+  message.writeInt32LE(requestId, 4);
+  return message;
+}

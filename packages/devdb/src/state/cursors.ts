@@ -7,6 +7,10 @@ import { type Doc, doc, Long } from '../values/value.js';
 export interface DocumentSource {
   /** The next document, or null at the end (of what there is now, if the source can grow). */
   next(): Doc | null;
+  /** Whether there is certainly nothing more; a source that would have to look says false. */
+  isAtEnd?(): boolean;
+  /** Called before each further batch; throws if what it reads is gone. */
+  checkAlive?(): void;
   /** Called between two batches: others may write now. */
   pause?(): void;
   /** Called once when the cursor goes. */
@@ -142,7 +146,29 @@ function encodedSize(document: Doc): number {
 /** A source over documents that are all there. */
 export function listSource(documents: readonly Doc[]): DocumentSource {
   let position = 0;
-  return { next: () => documents[position++] ?? null };
+  return {
+    next: () => documents[position++] ?? null,
+    isAtEnd: () => position >= documents.length,
+  };
+}
+
+/** A source over an iterator. */
+export function iteratorSource(documents: Iterator<Doc>): DocumentSource {
+  let ahead: IteratorResult<Doc> | null = null;
+  return {
+    next() {
+      const step = ahead ?? documents.next();
+      ahead = null;
+      return step.done ? null : step.value;
+    },
+    isAtEnd() {
+      ahead ??= documents.next();
+      return ahead.done === true;
+    },
+    close() {
+      documents.return?.();
+    },
+  };
 }
 
 /** The `cursor` member of a reply. */

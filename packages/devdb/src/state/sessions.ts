@@ -1,6 +1,7 @@
 import { DbError } from '../errors.js';
 import type { Transaction } from '../storage/transaction.js';
-import { Binary, type Doc, doc, isDoc, type Long, type Value } from '../values/value.js';
+import { typeName } from '../values/type-names.js';
+import { Binary, type Doc, doc, isDoc, isLong, type Value } from '../values/value.js';
 
 /** MongoDB's `logicalSessionTimeoutMinutes`. */
 export const SESSION_TIMEOUT_MINUTES = 30;
@@ -108,7 +109,14 @@ export interface SessionFields {
 
 /** Reads `txnNumber`, `autocommit` and `startTransaction`. */
 export function readSessionFields(body: Doc): SessionFields {
-  const txnNumber = body.get('txnNumber') as Long | undefined;
+  const txnNumber = body.get('txnNumber');
+  if (txnNumber !== undefined && !isLong(txnNumber)) {
+    throw new DbError(
+      14,
+      `BSON field 'OperationSessionInfo.txnNumber' is the wrong type '${typeName(txnNumber)}', expected type 'long'`,
+    );
+  }
+  if (txnNumber?.isNegative()) throw new DbError(72, 'Transaction number cannot be negative');
   return {
     txnNumber: txnNumber === undefined ? null : txnNumber.toBigInt(),
     isTransaction: body.get('autocommit') === false,

@@ -165,6 +165,8 @@ export function describeUpdate(before: Doc, after: Doc): Doc {
   ]);
 }
 
+const EMPTY: Doc = new Map();
+
 function compareDocuments(
   before: Doc,
   after: Doc,
@@ -175,7 +177,9 @@ function compareDocuments(
   for (const [key, next] of after) {
     const path = prefix + key;
     if (!before.has(key)) {
-      updated.set(path, next);
+      // A new document is told by its fields, as `$set` with a path makes it.
+      if (isDoc(next) && next.size > 0) compareDocuments(EMPTY, next, `${path}.`, updated, removed);
+      else updated.set(path, next);
       continue;
     }
     compareValuesAt(before.get(key), next, path, updated, removed);

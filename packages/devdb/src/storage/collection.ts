@@ -1,7 +1,7 @@
 import { DbError } from '../errors.js';
-import { formatDocument } from '../values/format.js';
+import { formatValue } from '../values/format.js';
 import { encodeKeyPart } from '../values/index-key.js';
-import { type Doc, doc, type Value } from '../values/value.js';
+import { Decimal128, type Doc, doc, type Value } from '../values/value.js';
 import { BTree } from './btree.js';
 import type { IndexedKeys, OrderedIndex, RecordId } from './ordered-index.js';
 
@@ -121,7 +121,7 @@ export class Collection {
     for (const path of index.spec.key.keys()) keyValue.set(path, values[position++]);
     return new DbError(
       11000,
-      `E11000 duplicate key error collection: ${this.namespace} index: ${index.spec.name} dup key: ${formatDocument(keyValue)}`,
+      `E11000 duplicate key error collection: ${this.namespace} index: ${index.spec.name} dup key: ${keyText(keyValue)}`,
       { extra: doc(['keyPattern', index.spec.key], ['keyValue', keyValue]) },
     );
   }
@@ -146,4 +146,13 @@ function sameIndexedFields(index: OrderedIndex, before: Doc, after: Doc): boolea
     if (value === undefined && after.has(field) !== before.has(field)) return false;
   }
   return true;
+}
+
+/** A key as the message of a duplicate prints it: decimals without their wrapper. */
+function keyText(keyValue: Doc): string {
+  const parts = [...keyValue].map(([path, value]) => {
+    const text = value instanceof Decimal128 ? value.toString() : formatValue(value);
+    return `${path}: ${text}`;
+  });
+  return `{ ${parts.join(', ')} }`;
 }

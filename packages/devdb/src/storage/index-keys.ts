@@ -61,7 +61,9 @@ function expand(
       missing += 1;
       return { at: MISSING, path: null, value: null };
     }
-    if (!Array.isArray(reached.value)) return { at: MISSING, path: null, value: reached.value };
+    if (!Array.isArray(reached.value) || reached.isWhole) {
+      return { at: MISSING, path: null, value: reached.value };
+    }
     if (array !== undefined && array !== reached.value) {
       throw new DbError(171, 'cannot index parallel arrays');
     }
@@ -96,22 +98,39 @@ function expand(
 function walk(
   from: Value | Missing,
   path: readonly string[],
-): { value: Value | Missing; rest: readonly string[] } {
+): { value: Value | Missing; rest: readonly string[]; isWhole: boolean } {
   let value = from;
   let depth = 0;
   while (depth < path.length) {
     if (Array.isArray(value)) {
-      const position = arrayPosition(value, path[depth]!);
-      if (position === null) return { value, rest: path.slice(depth) };
+      const part = path[depth]!;
+      const position = arrayPosition(value, part);
+      if (position === null) return { value, rest: path.slice(depth), isWhole: false };
+      refuseAmbiguous(value, part);
       value = value[position]!;
       depth += 1;
+      // An array that was reached by its place in another one counts as one value.
+      if (depth === path.length) return { value, rest: [], isWhole: true };
       continue;
     }
-    if (!isDoc(value) || !value.has(path[depth]!)) return { value: MISSING, rest: [] };
+    if (!isDoc(value) || !value.has(path[depth]!)) {
+      return { value: MISSING, rest: [], isWhole: false };
+    }
     value = value.get(path[depth]!);
     depth += 1;
   }
-  return { value, rest: [] };
+  return { value, rest: [], isWhole: false };
+}
+
+/** Refuses (16746) arrays in which a number could be a place as well as a field of an element. */
+function refuseAmbiguous(array: readonly Value[], part: string): void {
+  if (array.some((element) => isDoc(element) && element.has(part))) {
+    throw new DbError(
+      16746,
+      'Ambiguous field name found in array (do not use numeric field names in embedded elements ' +
+        `in an array), field: '${part}'`,
+    );
+  }
 }
 
 /** The array position that a path part names, or null when it has to be looked for in the elements. */
