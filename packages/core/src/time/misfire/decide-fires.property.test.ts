@@ -296,4 +296,20 @@ describe('jitterOf', () => {
     expect(jitterOf(toSchedule({ cron: '* * * * *' }), dagId, dates[0]!)).toBe(0);
     expect(jitterOf(toSchedule({ at: '2026-01-01' }), dagId, new Date('2026-01-01'))).toBe(0);
   });
+
+  it('stays below half of an interval that a change of clocks made shorter', () => {
+    const schedule = toSchedule({
+      cron: '0 1,4 * * *',
+      timeZone: 'America/New_York',
+      jitter: '80m',
+      // The intervals that parsing looks at are from here on, and long enough.
+      startAt: '2024-04-01',
+    });
+    // 01:00 on the day without 02:00: the next fire is two hours away.
+    const short = new Date('2026-03-08T06:00:00Z');
+    const dags = Array.from({ length: 200 }, (_, index) => `dag-${index}`);
+    const longest = Math.max(...dags.map((dag) => jitterOf(schedule, dag, short)));
+    expect(longest).toBeLessThan(60 * MINUTE_MS);
+    expect(longest).toBeGreaterThan(50 * MINUTE_MS);
+  });
 });

@@ -89,6 +89,61 @@ describe('112 missed minutes', () => {
   });
 });
 
+describe('lines and spans', () => {
+  const skipped = (count: number) =>
+    decide(
+      minutely,
+      '2026-05-01T00:00',
+      new Date(Date.UTC(2026, 4, 1, 0, count - 1, 30)).toISOString().slice(0, -1),
+      skip,
+    ).fires;
+
+  it('are one line for each of up to 100 fires, one span above', () => {
+    expect(skipped(100)).toHaveLength(100);
+    expect(skipped(101)).toHaveLength(1);
+  });
+
+  it('do not reach over a fire that became a part of a run', () => {
+    const pausedSpans = [
+      { from: utc('2026-05-01T00:00'), to: utc('2026-05-01T01:00') },
+      { from: utc('2026-05-01T01:01'), to: utc('2026-05-01T02:01') },
+    ];
+    const decision = decide(minutely, '2026-05-01T00:00', '2026-05-01T02:05', { pausedSpans });
+    expect(decision.fires).toHaveLength(120);
+    expect(runsOf(decision)).toEqual(['2026-05-01T02:05 catch-up 6']);
+  });
+});
+
+describe('the limits of catch-up', () => {
+  it('let a misfire run whose age is exactly the window', () => {
+    const window = { misfire: { policy: 'catch-up', windowMs: 120_000 } } as const;
+    const decision = decide(minutely, '2026-05-01T10:00', '2026-05-01T10:03', window);
+    expect(linesOf(decision)).toEqual(['2026-05-01T10:00..2026-05-01T10:00 1 expired']);
+    expect(decision.runs).toHaveLength(3);
+  });
+
+  it('hold for the whole outage, also when more fires come due between the batches', () => {
+    let carry: DecideFiresInput['carry'] = null;
+    let cursor = '2026-05-01T00:00:00.000';
+    let now = Date.UTC(2026, 4, 1, 2);
+    let granted = 0;
+    let batches = 0;
+    for (let hasMore = true; hasMore; batches += 1) {
+      const decision = decide(minutely, cursor, new Date(now).toISOString().slice(0, -1), {
+        limit: 20,
+        carry,
+        misfire: { policy: 'catch-up', maxCatchUp: 50 },
+      });
+      granted += decision.runs.filter((run) => run.cause === 'catch-up').length;
+      cursor = decision.nextFireAt!.toISOString().slice(0, -1);
+      ({ carry, hasMore } = decision);
+      now += 5 * 60_000;
+    }
+    expect(batches).toBeGreaterThan(6);
+    expect(granted).toBe(50);
+  });
+});
+
 describe('a day of ten-minute fires missed', () => {
   const missed = (setting: Setting) =>
     decide({ cron: '*/10 * * * *' }, '2026-05-01T00:10', '2026-05-02T00:03', setting);
