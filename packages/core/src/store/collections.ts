@@ -213,7 +213,8 @@ export interface RunnerDocument {
   concurrency: number;
   startedAt: Date;
   heartbeatAt: Date;
-  /** When the heartbeat came back after a gap: see rescue.ts. Null while it never had one. */
+  /** The last long pause between two heartbeats, and when it ended: see rescue.ts. */
+  gapMs: number;
   resumedAt: Date | null;
   state: 'running' | 'draining' | 'stopped';
   expireAt: Date;
@@ -445,11 +446,13 @@ export const indexes: Readonly<Record<keyof Collections, readonly IndexDescripti
 export async function createIndexes(db: Db): Promise<void> {
   const existing = new Set<string>();
   for await (const one of db.listCollections({}, { nameOnly: true })) existing.add(one.name);
-  for (const name of Object.keys(indexes) as (keyof Collections)[]) {
-    if (!existing.has(name)) await createCollection(db, name);
-    const wanted = indexes[name];
-    if (wanted.length > 0) await db.collection(name).createIndexes([...wanted]);
-  }
+  await Promise.all(
+    (Object.keys(indexes) as (keyof Collections)[]).map(async (name) => {
+      if (!existing.has(name)) await createCollection(db, name);
+      const wanted = indexes[name];
+      if (wanted.length > 0) await db.collection(name).createIndexes([...wanted]);
+    }),
+  );
 }
 
 async function createCollection(db: Db, name: string): Promise<void> {

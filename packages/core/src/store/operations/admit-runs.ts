@@ -42,11 +42,13 @@ const queuedFields = {
 } as const;
 
 export async function admitRuns(context: StoreContext, dagId: string): Promise<string[]> {
-  const dag = await context.collections.dags.findOne({ _id: dagId });
+  const [dag] = await Promise.all([
+    context.collections.dags.findOne({ _id: dagId }),
+    finishRefusals(context, dagId),
+  ]);
   if (dag === null) return [];
   const known = await context.versions.get(dagId, dag.version);
   if (known === null) return [];
-  await finishRefusals(context, dagId);
   const { overlap, maxActiveRuns, maxQueuedRuns } = known.definition;
   const admission = new Admission(context, dag, await narrowTo(context.clock));
   await admission.admitBackfills();
@@ -69,11 +71,14 @@ class Admission {
   readonly #context: StoreContext;
   readonly #dag: DagDocument;
   readonly #latest: Date;
+  /** Places that were taken when the DAG was read, or by this call. */
+  readonly #active: string[];
 
   constructor(context: StoreContext, dag: DagDocument, latest: Date) {
     this.#context = context;
     this.#dag = dag;
     this.#latest = latest;
+    this.#active = [...dag.activeRunIds];
   }
 
   /** Backfill runs take places of their own: see take-place.ts. */
@@ -103,7 +108,7 @@ class Admission {
 
   /** First come, first served, while there are places. */
   async admitInTurn(causes: readonly Cause[], maxActive: number, overlap?: string): Promise<void> {
-    const free = maxActive - this.#dag.activeRunIds.length;
+    const free = maxActive - this.#active.length;
     if (free <= 0) return;
     const queued = await this.#queued(this.#admissible(causes), Math.min(free, runsAtOnce));
     for (const run of queued) {
@@ -111,6 +116,7 @@ class Admission {
       if (waits && (await this.#hasOlderScheduled(run))) continue;
       // A place lost to another process is given back in its own turn.
       if (!(await takePlace(this.#context, run, maxActive))) return;
+      this.#active.push(run._id);
       await this.#start(run);
     }
   }
@@ -133,10 +139,10 @@ class Admission {
   async skipScheduled(maxActive: number): Promise<void> {
     if (this.#dag.pausedAt !== null) return;
     const queued = await this.#queued(['schedule', 'catch-up', 'manual', 'api'], runsAtOnce);
-    let taken = this.#dag.activeRunIds.length;
+    let taken = this.#active.length;
     for (const run of queued) {
       if (run.cause === 'schedule' && taken >= maxActive) {
-        await refuseRun(this.#context, run, this.#dag.activeRunIds[0] ?? null);
+        await refuseRun(this.#context, run, this.#active[0] ?? null);
       } else {
         taken += 1;
       }
@@ -172,7 +178,7 @@ class Admission {
   async refuseBeyond(maxQueued: number): Promise<void> {
     const beyond = await this.#find(['schedule'], 1).skip(maxQueued).limit(runsAtOnce).toArray();
     for (const run of beyond.reverse()) {
-      await refuseRun(this.#context, run, this.#dag.activeRunIds[0] ?? null);
+      await refuseRun(this.#context, run, this.#active[0] ?? null);
     }
   }
 

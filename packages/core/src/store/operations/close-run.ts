@@ -28,12 +28,19 @@ const keyMemoryMs = 30 * 24 * 3_600_000;
 /** A wide run is asked for one open task first, a narrow one is counted at once. */
 const narrow = 50;
 
-/** Closes the run if no task is open, and gives its place back. True when the run is closed, now or before. */
-export async function closeRun(context: StoreContext, runId: string): Promise<boolean> {
+/**
+ * Closes the run if no task is open, and gives its place back. True when the run is closed, now or before. `seen` is the
+ * run as it was just read.
+ */
+export async function closeRun(
+  context: StoreContext,
+  runId: string,
+  seen?: RunDocument | null,
+): Promise<boolean> {
   const { runs } = context.collections;
   // Once more when a cancellation came in between; a run cannot be closed from under an open task.
   for (let round = 0; round < 3; round++) {
-    const run = await runs.findOne({ _id: runId });
+    const run = round === 0 && seen !== undefined ? seen : await runs.findOne({ _id: runId });
     if (run === null) return true;
     let closed = run.state;
     if (!isClosedRun(run.state)) {

@@ -34,7 +34,10 @@ export async function createRun(
   const slot = params.slot ?? uniqueSlot(runId);
   const payload = toPayload(params.params, 'params', context.payloadLimitBytes);
   // The run of a used slot may be pruned, or refused by an overlap rule: the slot stays used.
-  const used = await collections.slots.findOne({ _id: `${params.dagId}/${slot}` });
+  const used =
+    params.slot === undefined
+      ? null
+      : await collections.slots.findOne({ _id: `${params.dagId}/${slot}` });
   if (used !== null) return { runId: used.runId, created: false };
   const version = params.version ?? (await currentVersion(context, params.dagId));
   const known = await knownVersion(context, params.dagId, version);

@@ -55,34 +55,43 @@ export async function propagate(
   const { tasks, runs } = context.collections;
   const task = await tasks.findOne({ _id: id }, { projection: fields });
   if (task === null || !isClosedTask(task.state)) return { ready: [], runClosed: false };
-  const run = await runs.findOne(
-    { _id: task.runId },
-    { projection: { state: 1, cancelRequestedAt: 1 } },
-  );
+  const run = await runs.findOne({ _id: task.runId });
   if (task.propagated) return { ready: [], runClosed: run === null || isClosedRun(run.state) };
   const version = await knownVersion(context, task.dagId, task.version);
   const isCancelling = run !== null && run.cancelRequestedAt !== null;
   const told = new Map<string, ClosedTask>();
   const ready = new Set<string>();
+  let isOpen = false;
   let level: ClosedTask[] = [task];
   while (level.length > 0) {
     for (const one of level) told.set(one._id, one);
     const next = await tellDependents(context, version, level, isCancelling);
     for (const one of next.ready) ready.add(one);
+    isOpen ||= next.isOpen;
     level = next.closed.filter((one) => !told.has(one._id));
   }
-  const runClosed = await closeRun(context, task.runId);
+  // Where a dependent is open the run stays open, and that dependent's own end asks again.
+  const runClosed = isOpen ? false : await closeRun(context, task.runId, run);
   await clearMarks(context, [...told.values()]);
   return { ready: [...ready], runClosed };
 }
 
-/** Tells the dependents of closed tasks of one run; returns what became ready, and what closed and has to tell in turn. */
+/** What is seen of the dependents of some closed tasks after they were told. */
+interface Told {
+  readonly ready: readonly string[];
+  /** Closed, and they have not told their own dependents. */
+  readonly closed: readonly ClosedTask[];
+  /** At least one is open. */
+  readonly isOpen: boolean;
+}
+
+/** Tells the dependents of closed tasks of one run. */
 async function tellDependents(
   context: StoreContext,
   version: KnownVersion,
   level: readonly ClosedTask[],
   isCancelling: boolean,
-): Promise<{ ready: string[]; closed: ClosedTask[] }> {
+): Promise<Told> {
   const { tasks } = context.collections;
   const runId = level[0]!.runId;
   const waiting = new Set<string>();
@@ -108,22 +117,18 @@ async function tellDependents(
       });
     }
   }
-  if (waiting.size === 0) return { ready: [], closed: [] };
+  if (waiting.size === 0) return { ready: [], closed: [], isOpen: false };
   if (writes.length > 0) await tasks.bulkWrite(writes, { ordered: false });
   for (const jobId of wide) await decideWideJoin(context, runId, jobId, level, isCancelling);
   const seen: ClosedTask[] = [];
   for (const ids of chunks([...waiting])) {
-    const found = await tasks
-      .find(
-        { _id: { $in: ids }, state: { $in: ['ready', ...closedTaskStates] } },
-        { projection: fields },
-      )
-      .toArray();
+    const found = await tasks.find({ _id: { $in: ids } }, { projection: fields }).toArray();
     seen.push(...found);
   }
   return {
     ready: seen.filter((one) => one.state === 'ready').map((one) => one._id),
-    closed: seen.filter((one) => one.state !== 'ready' && !one.propagated),
+    closed: seen.filter((one) => isClosedTask(one.state) && !one.propagated),
+    isOpen: seen.some((one) => !isClosedTask(one.state)),
   };
 }
 

@@ -7,8 +7,9 @@
  * too often (`maxLost`); else `ready`. The fence has grown with the grant and never goes back, so the late holder is refused.
  *
  * When the database itself was away, all leases expire together although their holders live. So nothing is rescued while no
- * heartbeat is younger than a lease; and when heartbeats have only just come back after a gap (`resumedAt`), with no runner
- * that was heard all the time, the living get one lease of time to renew.
+ * heartbeat is younger than a lease; and when heartbeats have only just come back after a gap in which leases could expire,
+ * with no runner that was heard all the time, the living get one lease of time to renew. One runner that was suspended
+ * while another was heard holds nobody up; nor does a new one, after the whole fleet died.
  *
  * Dying between the write and the propagation: the mark `propagated: false` stands.
  */
@@ -23,6 +24,9 @@ import { propagate } from './propagate.js';
 
 const tasksAtOnce = 500;
 const inParallel = 8;
+
+/** Leases are renewed, and heartbeats sent, at least twice a lease: a pause beyond this share of it is none of theirs. */
+const gapShare = 0.6;
 
 export async function rescueExpired(
   context: StoreContext,
@@ -68,14 +72,17 @@ async function wasDatabaseAway(context: StoreContext, leaseMs: number): Promise<
         state: { $ne: 'stopped' },
         $expr: { $gt: ['$heartbeatAt', since] },
       },
-      { projection: { startedAt: 1, resumedAt: 1 } },
+      { projection: { startedAt: 1, resumedAt: 1, gapMs: 1 } },
     )
     .toArray();
   if (young.length === 0) return true;
-  const now = context.clock.estimate().getTime();
-  const longAgo = (at: Date | null) => at === null || at.getTime() <= now - leaseMs;
-  const wasHeardThroughout = young.some((one) => longAgo(one.startedAt) && longAgo(one.resumedAt));
-  return !wasHeardThroughout && young.some((one) => !longAgo(one.resumedAt));
+  const aLeaseAgo = context.clock.estimate().getTime() - leaseMs;
+  const wasAway = (one: (typeof young)[number]) =>
+    one.resumedAt !== null && one.resumedAt.getTime() > aLeaseAgo && one.gapMs > leaseMs * gapShare;
+  const wasHeardThroughout = young.some(
+    (one) => one.startedAt.getTime() <= aLeaseAgo && !wasAway(one),
+  );
+  return !wasHeardThroughout && young.some(wasAway);
 }
 
 async function rescueAll(

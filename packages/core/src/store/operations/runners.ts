@@ -8,9 +8,6 @@ import { literal, NOW } from '../task-transitions.js';
 /** A record without a heartbeat goes after a day. */
 const keptMs = 24 * 3_600_000;
 
-/** A heartbeat that comes later than this after the one before had a gap. Heartbeats are sent every few seconds. */
-const gapMs = 12_000;
-
 const expiry = { $add: [NOW, keptMs] };
 
 export async function registerRunner(
@@ -18,7 +15,13 @@ export async function registerRunner(
   runner: Omit<RunnerRecord, 'startedAt' | 'heartbeatAt' | 'state'>,
 ): Promise<void> {
   const { id, serveKeys, ...rest } = runner;
-  const fields = { ...rest, serveKeys: [...serveKeys], state: 'running', resumedAt: null };
+  const fields = {
+    ...rest,
+    serveKeys: [...serveKeys],
+    state: 'running',
+    gapMs: 0,
+    resumedAt: null,
+  };
   await context.collections.runners.updateOne(
     { _id: id },
     [
@@ -38,7 +41,18 @@ export async function heartbeatRunner(
   const kept = (field: keyof RunnerDocument, otherwise: unknown) => ({
     [field]: { $ifNull: [`$${field}`, otherwise] },
   });
-  const hadGap = { $gt: [{ $subtract: [NOW, '$heartbeatAt'] }, gapMs] };
+  const sinceLast = { $subtract: [NOW, { $ifNull: ['$heartbeatAt', NOW] }] };
+  const lastGap = { $ifNull: ['$gapMs', 0] };
+  // A gap is remembered for twice its length, unless one about as long comes after it; the usual pause between two
+  // heartbeats is replaced by the next one.
+  const isRemembered = {
+    $and: [
+      { $lt: [sinceLast, { $multiply: [lastGap, 0.8] }] },
+      {
+        $lt: [{ $subtract: [NOW, { $ifNull: ['$resumedAt', NOW] }] }, { $multiply: [lastGap, 2] }],
+      },
+    ],
+  };
   await context.collections.runners.updateOne(
     { _id: runnerId },
     [
@@ -52,7 +66,8 @@ export async function heartbeatRunner(
           ...kept('serveKeys', []),
           ...kept('concurrency', 0),
           ...kept('startedAt', NOW),
-          resumedAt: { $cond: [hadGap, NOW, { $ifNull: ['$resumedAt', null] }] },
+          gapMs: { $cond: [isRemembered, lastGap, sinceLast] },
+          resumedAt: { $cond: [isRemembered, '$resumedAt', NOW] },
         },
       },
       { $set: { heartbeatAt: NOW, expireAt: expiry, state: literal(state) } },
@@ -68,8 +83,21 @@ export async function removeRunner(context: StoreContext, runnerId: string): Pro
 /** The most recently heard first. */
 export async function listRunners(context: StoreContext): Promise<RunnerRecord[]> {
   const found = await context.collections.runners.find().sort({ heartbeatAt: -1 }).toArray();
-  return found.map(({ _id, resumedAt: _resumedAt, expireAt: _expireAt, ...rest }) => ({
-    id: _id,
-    ...rest,
-  }));
+  return found.map(recordOf);
+}
+
+function recordOf(document: RunnerDocument): RunnerRecord {
+  return {
+    id: document._id,
+    host: document.host,
+    bootId: document.bootId,
+    pidNamespace: document.pidNamespace,
+    pid: document.pid,
+    processStart: document.processStart,
+    serveKeys: document.serveKeys,
+    concurrency: document.concurrency,
+    startedAt: document.startedAt,
+    heartbeatAt: document.heartbeatAt,
+    state: document.state,
+  };
 }
