@@ -5,6 +5,7 @@ import { compileFilter } from '../query/compile-filter.js';
 import { compileSort } from '../sort/compile-sort.js';
 import { Collection, type CollectionIdentity } from '../storage/collection.js';
 import { type IndexSpec, OrderedIndex } from '../storage/ordered-index.js';
+import { formatDocument } from '../values/format.js';
 import { fromPlainDoc } from '../values/from-plain.js';
 import { type Doc, int32, Long, MaxKey, MinKey, type Value } from '../values/value.js';
 import { DocumentScan } from './execute.js';
@@ -37,32 +38,73 @@ const document = fc
   .array(fc.tuple(fc.constantFrom('a', 'd', 'e'), value), { maxLength: 3 })
   .map((entries): Doc => new Map(entries));
 const path = fc.constantFrom('a', 'd', 'e', 'a.b', 'a.b.c', 'd.b', 'a.0', 'a.0.b');
-const operand = value.filter((each) => each !== undefined);
-const condition: fc.Arbitrary<Value> = fc.oneof(
-  operand,
-  fc
-    .array(
-      fc.oneof(
-        fc.tuple(fc.constantFrom('$eq', '$gt', '$gte', '$lt', '$lte', '$ne'), operand),
-        fc.tuple(fc.constantFrom('$in', '$nin', '$all'), fc.array(operand, { maxLength: 3 })),
-        fc.tuple(fc.constant('$exists'), fc.boolean()),
-        fc.tuple(fc.constant('$elemMatch'), fc.constant(fromPlainDoc({ $gte: 1, $lt: 3 }))),
-      ),
-      { minLength: 1, maxLength: 2 },
-    )
-    .map((entries): Doc => new Map<string, Value>(entries)),
+/** What a filter is made of: values and paths that occur, so that it often finds something. */
+interface Material {
+  readonly values: readonly Value[];
+  readonly paths: readonly string[];
+}
+type Made<T> = fc.Arbitrary<(material: Material) => T>;
+
+const operand: Made<Value> = fc.oneof(
+  fc.nat().map(
+    (at) =>
+      ({ values }: Material) =>
+        values[at % values.length] ?? null,
+  ),
+  scalar.map((one) => () => one ?? null),
 );
-const fields = fc
-  .array(fc.tuple(path, condition), { maxLength: 2 })
-  .map((entries): Doc => new Map(entries));
-const filter: fc.Arbitrary<Doc> = fc.oneof(
+const operands = fc
+  .array(operand, { maxLength: 3 })
+  .map((made) => (material: Material) => made.map((one) => one(material)));
+const operator: Made<[string, Value]> = fc.oneof(
+  fc
+    .tuple(fc.constantFrom('$eq', '$gt', '$gte', '$lt', '$lte', '$ne'), operand)
+    .map(([name, made]) => (material: Material): [string, Value] => [name, made(material)]),
+  fc
+    .tuple(fc.constantFrom('$in', '$nin', '$all'), operands)
+    .map(([name, made]) => (material: Material): [string, Value] => [name, made(material)]),
+  fc.boolean().map((exists) => (): [string, Value] => ['$exists', exists]),
+  fc.constant((): [string, Value] => ['$elemMatch', fromPlainDoc({ $gte: 1, $lt: 3 })]),
+);
+const condition: Made<Value> = fc.oneof(
+  operand,
+  fc.array(operator, { minLength: 1, maxLength: 2 }).map(
+    (made) =>
+      (material: Material): Doc =>
+        new Map(made.map((one) => one(material))),
+  ),
+);
+const field: Made<[string, Value]> = fc
+  .tuple(fc.nat(), condition)
+  .map(([at, made]) => (material): [string, Value] => [
+    material.paths[at % material.paths.length]!,
+    made(material),
+  ]);
+const fields: Made<Doc> = fc
+  .array(field, { minLength: 1, maxLength: 2 })
+  .map((made) => (material) => new Map(made.map((one) => one(material))));
+const filter: Made<Doc> = fc.oneof(
   { weight: 3, arbitrary: fields },
   fc
     .tuple(fields, fc.array(fields, { minLength: 1, maxLength: 2 }), fc.constantFrom('$or', '$and'))
     .map(
-      ([outer, clauses, operator]): Doc => new Map<string, Value>([...outer, [operator, clauses]]),
+      ([outer, clauses, name]) =>
+        (material): Doc =>
+          new Map<string, Value>([...outer(material), [name, clauses.map((one) => one(material))]]),
     ),
 );
+
+/** All values inside of the documents, and mostly the paths of the indexes. */
+function materialOf(documents: readonly Doc[], indexes: readonly Partial<IndexSpec>[]): Material {
+  const values: Value[] = [];
+  const visit = (one: Value): void => {
+    if (one !== undefined) values.push(one);
+    if (one instanceof Map || Array.isArray(one)) for (const inner of one.values()) visit(inner);
+  };
+  for (const one of documents) for (const inner of one.values()) visit(inner);
+  return { values, paths: [...indexes.flatMap(({ key }) => [...key!.keys()]), 'a', 'd.b'] };
+}
+
 const direction = fc.constantFrom(1, -1).map(int32);
 const sort = fc
   .uniqueArray(fc.tuple(path, direction), { maxLength: 2, selector: ([field]) => field })
@@ -128,19 +170,38 @@ describe('an index never changes an answer', () => {
         fc.array(document, { maxLength: 8 }),
         fc.array(index, { minLength: 1, maxLength: 2 }),
         filter,
-        (documents, indexes, query) => {
+        (documents, indexes, made) => {
           const collection = built(documents, indexes);
+          const query = made(materialOf(documents, indexes));
           const matcher = compileFilter(query, env);
           const found = (hint?: Doc) =>
             new DocumentScan(collection, planQuery(collection, query, { hint }), matcher.matches)
               .toArray()
               .map((one) => one.recordId)
               .sort((left, right) => left - right);
-          expect(found()).toEqual(found(inStoredOrder));
+          const asked = formatDocument(query);
+          expect([asked, found()]).toEqual([asked, found(inStoredOrder)]);
         },
       ),
       { numRuns: RUNS },
     );
+  });
+
+  it('of a filter on a place in an array, which may also be the name of a field', () => {
+    const documents = [{ a: [{ b: 1 }] }, { a: [[1, 2]] }, { a: { 0: null } }].map(fromPlainDoc);
+    const collection = collectionOf(documents, [{ key: fromPlainDoc({ 'a.0': 1 }) }]);
+    for (const [query, ids] of [
+      [{ 'a.0': null }, [0, 2]],
+      [{ 'a.0': 1 }, []],
+      [{ 'a.0': [1, 2] }, [1]],
+    ] as const) {
+      const asked = fromPlainDoc(query);
+      const { matches } = compileFilter(asked, env);
+      const found = new DocumentScan(collection, planQuery(collection, asked), matches).toArray();
+      expect(found.map((one) => one.recordId)).toEqual(ids);
+    }
+    const ambiguous = fromPlainDoc({ a: [{ 0: 1 }] });
+    expect(() => collection.indexChanges(null, ambiguous)).toThrow('Ambiguous field name');
   });
 
   it('of a sorted filter', () => {
@@ -150,8 +211,9 @@ describe('an index never changes an answer', () => {
         fc.array(index, { minLength: 1, maxLength: 2 }),
         filter,
         sort,
-        (documents, indexes, query, wanted) => {
+        (documents, indexes, made, wanted) => {
           const collection = built(documents, indexes);
+          const query = made(materialOf(documents, indexes));
           const plan = planQuery(collection, query, { sort: wanted });
           if (!plan.providesSort) return;
           const matcher = compileFilter(query, env);
