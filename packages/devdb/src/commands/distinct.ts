@@ -1,4 +1,5 @@
 import { DbError } from '../errors.js';
+import { distinctDocuments, planDistinct } from '../planner/distinct-scan.js';
 import { DocumentScan } from '../planner/execute.js';
 import { planQuery } from '../planner/plan.js';
 import { encodeKeyPart } from '../values/index-key.js';
@@ -45,8 +46,14 @@ function runDistinct(context: CommandContext): Doc {
   } else {
     const collection = readableCollection(context, name);
     if (collection !== undefined) {
-      const scan = new DocumentScan(collection, planQuery(collection, filter), matcher.matches);
-      for (let next = scan.next(); next !== null; next = scan.next()) take(next.document);
+      const leaps = planDistinct(collection, filter, key);
+      if (leaps !== null) {
+        for (const document of distinctDocuments(collection, leaps, matcher.matches))
+          take(document);
+      } else {
+        const scan = new DocumentScan(collection, planQuery(collection, filter), matcher.matches);
+        for (let next = scan.next(); next !== null; next = scan.next()) take(next.document);
+      }
     }
   }
   return doc(['values', [...found.values()]]);

@@ -1,4 +1,5 @@
 /** A plan as `explain` shows it. */
+import type { DistinctPlan } from '../planner/distinct-scan.js';
 import type { IndexPlan, Plan } from '../planner/plan.js';
 import type { PartInterval } from '../planner/predicates.js';
 import { planCacheKey, queryHash } from '../planner/query-shape.js';
@@ -23,6 +24,7 @@ export function describePlanner(
   query: Explained,
   collection: Collection | undefined,
   plan: Plan | null,
+  leaps: DistinctPlan | null = null,
 ): Doc {
   const planner = doc(
     ['plannerVersion', int32(1)],
@@ -37,7 +39,7 @@ export function describePlanner(
       planner.set('planCacheKey', planCacheKey(query, collection.indexes));
     }
   }
-  planner.set('winningPlan', describeStages(plan, query));
+  planner.set('winningPlan', describeStages(plan, query, leaps));
   planner.set('rejectedPlans', []);
   return planner;
 }
@@ -51,11 +53,27 @@ function isIdLookup(plan: Plan | null, query: Explained): boolean {
 }
 
 /** The stages of a plan, the last one outermost. */
-export function describeStages(plan: Plan | null, query: Explained): Doc {
+export function describeStages(
+  plan: Plan | null,
+  query: Explained,
+  leaps: DistinctPlan | null = null,
+): Doc {
   if (plan === null) return doc(['stage', 'EOF']);
+  if (leaps !== null) return describeLeaps(leaps, query);
   const stage = describePlan(plan, query);
   const outer = OUTER_STAGES[query.kind];
   return outer === undefined ? stage : doc(['stage', outer], ['inputStage', stage]);
+}
+
+/** A scan from each value of an index to the next one. */
+function describeLeaps({ plan }: DistinctPlan, { projection }: Explained): Doc {
+  const scan = describeIndex(plan);
+  scan.set('stage', 'DISTINCT_SCAN');
+  return doc(
+    ['stage', plan.index.multikey === 0 ? 'PROJECTION_COVERED' : 'PROJECTION_SIMPLE'],
+    ['transformBy', projection ?? new Map()],
+    ['inputStage', scan],
+  );
 }
 
 const OUTER_STAGES: Readonly<Partial<Record<Explained['kind'], string>>> = {

@@ -1,7 +1,10 @@
 import { DbError } from '../errors.js';
+import { type DistinctPlan, distinctDocuments, planDistinct } from '../planner/distinct-scan.js';
 import { DocumentScan } from '../planner/execute.js';
-import { planQuery } from '../planner/plan.js';
-import { compileFilter } from '../query/compile-filter.js';
+import { newStats, type Plan, planQuery } from '../planner/plan.js';
+import type { ScanStats } from '../planner/scan.js';
+import { compileFilter, type Matcher } from '../query/compile-filter.js';
+import type { Collection } from '../storage/collection.js';
 import { type Doc, doc, int32, isDoc, type Value } from '../values/value.js';
 import type { Command, CommandContext } from './command.js';
 import { describePlanner, describeStages, type Explained } from './explain-plan.js';
@@ -32,31 +35,59 @@ function runExplain(context: CommandContext): Doc {
   const matcher = compileFilter(query.filter, expressionEnv(context));
   const reply: Doc = new Map();
   const plan = collection === undefined ? null : planQuery(collection, query.filter, query);
+  const leaps =
+    collection !== undefined && query.kind === 'distinct'
+      ? planDistinct(collection, query.filter, [...query.projection!.keys()].at(-1)!)
+      : null;
   const namespace = `${context.database}.${query.name}`;
-  reply.set('queryPlanner', describePlanner(namespace, query, collection, plan));
+  reply.set('queryPlanner', describePlanner(namespace, query, collection, plan, leaps));
   if (verbosity !== 'queryPlanner') {
-    const scan = plan === null ? null : new DocumentScan(collection!, plan, matcher.matches);
-    const isLimited = query.limit > 0 && (query.sort === undefined || plan?.providesSort === true);
-    const wanted = isLimited ? query.skip + query.limit : Number.POSITIVE_INFINITY;
-    let found = 0;
-    while (scan !== null && found < wanted && scan.next() !== null) found += 1;
-    const returned = Math.max(
-      0,
-      (query.limit > 0 ? Math.min(found, query.skip + query.limit) : found) - query.skip,
-    );
+    const { returned, stats } =
+      plan === null
+        ? { returned: 0, stats: newStats() }
+        : leaps === null
+          ? execute(collection!, plan, query, matcher)
+          : executeLeaps(collection!, leaps, matcher);
     reply.set(
       'executionStats',
       doc(
         ['executionSuccess', true],
         ['nReturned', int32(returned)],
         ['executionTimeMillis', int32(0)],
-        ['totalKeysExamined', int32(scan?.stats.keysExamined ?? 0)],
-        ['totalDocsExamined', int32(scan?.stats.documentsExamined ?? 0)],
-        ['executionStages', describeStages(plan, query)],
+        ['totalKeysExamined', int32(stats.keysExamined)],
+        ['totalDocsExamined', int32(stats.documentsExamined)],
+        ['executionStages', describeStages(plan, query, leaps)],
       ),
     );
   }
   return reply;
+}
+
+/** What a run gave and what it looked at. */
+interface Execution {
+  readonly returned: number;
+  readonly stats: ScanStats;
+}
+
+function execute(
+  collection: Collection,
+  plan: Plan,
+  query: Explained,
+  matcher: Matcher,
+): Execution {
+  const scan = new DocumentScan(collection, plan, matcher.matches);
+  const stopsEarly = query.limit > 0 && (query.sort === undefined || plan.providesSort);
+  const wanted = query.limit > 0 ? query.skip + query.limit : Number.POSITIVE_INFINITY;
+  let found = 0;
+  while (!(stopsEarly && found >= wanted) && scan.next() !== null) found += 1;
+  return { returned: Math.max(0, Math.min(found, wanted) - query.skip), stats: scan.stats };
+}
+
+function executeLeaps(collection: Collection, leaps: DistinctPlan, matcher: Matcher): Execution {
+  const stats = newStats();
+  let returned = 0;
+  for (const _ of distinctDocuments(collection, leaps, matcher.matches, stats)) returned += 1;
+  return { returned, stats };
 }
 
 function readInner(command: Doc): Explained {
