@@ -115,12 +115,24 @@ async function send(
       .db(database)
       .command(plain, { ...RAW_TYPES, session: session as ClientSession });
   } catch (error) {
-    if (error instanceof MongoServerError) return error.errorResponse as unknown as Document;
+    if (error instanceof MongoServerError) return replyOf(error);
     throw error;
   } finally {
     own._serverSession = pooled;
     await session.endSession();
   }
+}
+
+/** The server's reply; what the driver adds of an unmet write concern is taken out. */
+function replyOf(error: MongoServerError): Document {
+  const {
+    code: _code,
+    codeName: _name,
+    errmsg: _message,
+    ...rest
+  } = error.errorResponse as unknown as Document;
+  if (rest.writeConcernError !== undefined) return rest;
+  return error.errorResponse as unknown as Document;
 }
 
 function pause(ms: number): Promise<void> {

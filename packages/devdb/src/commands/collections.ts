@@ -19,14 +19,13 @@ import {
   type Command,
   type CommandContext,
   checkNamespace,
-  checkNewName,
   collectionName,
   countField,
   documentField,
   wrongType,
 } from './command.js';
 import { checkExpiry, describeIndex } from './indexes.js';
-import { waitForWriters } from './namespaces.js';
+import { refuseSystem, waitForWriters } from './namespaces.js';
 import { openCursor } from './open-cursor.js';
 import { checkView } from './view-queries.js';
 
@@ -56,7 +55,7 @@ export const create: Command = {
 function runCreate(context: CommandContext): Doc {
   const { body, store, unit, database } = context;
   const name = collectionName(context);
-  checkNewName(name);
+  refuseSystem(context, name);
   if (store.catalogue.has(database, name)) {
     throw new DbError(48, `a collection '${database}.${name}' already exists`);
   }
@@ -266,6 +265,9 @@ export const listCollections: Command = {
 function runListCollections(context: CommandContext): Doc {
   const { body, store, database } = context;
   const nameOnly = booleanField(body, 'nameOnly');
+  if (body.has('filter') && !isDoc(body.get('filter'))) {
+    throw new DbError(2, '"filter" must be an object');
+  }
   const filter = documentField(body, 'filter') ?? new Map();
   const matcher = compileFilter(filter, { now: context.now });
   const options = documentField(body, 'cursor');

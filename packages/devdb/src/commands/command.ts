@@ -64,6 +64,10 @@ export function collectionName(context: CommandContext): string {
     );
   }
   checkNamespace(context.database, value);
+  if (CREATING.has(context.name)) checkNewName(value);
+  else if (value.startsWith('$') && context.name !== 'explain') {
+    throw new DbError(73, `Invalid collection name specified '${context.database}.${value}`);
+  }
   return value;
 }
 
@@ -76,9 +80,19 @@ const NAME_TYPE_ERRORS: Readonly<Record<string, number>> = {
   create: 2,
 };
 
+/** The commands that a collection may come into being with, or that would change one. */
+const CREATING: ReadonlySet<string> = new Set([
+  'insert',
+  'update',
+  'delete',
+  'findAndModify',
+  'create',
+  'createIndexes',
+]);
+
 /** Throws 73 for a name that no new collection may have; an existing one cannot have it either. */
 export function checkNewName(name: string): void {
-  if (name.startsWith('$')) throw new DbError(73, 'invalid collection name');
+  if (name.includes('$')) throw new DbError(73, 'invalid collection name');
 }
 
 /** Throws 73 InvalidNamespace for a name that no collection can have. */

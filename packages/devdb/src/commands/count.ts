@@ -1,4 +1,4 @@
-import { badValue, DbError, failedToParse } from '../errors.js';
+import { badValue, failedToParse } from '../errors.js';
 import { DocumentScan } from '../planner/execute.js';
 import { planQuery } from '../planner/plan.js';
 import { toDouble } from '../values/numbers.js';
@@ -25,9 +25,6 @@ function runCount(context: CommandContext): Doc {
   const matcher = commandFilter(context, filter, timelessEnv(context));
   const skip = readSkip(body.get('skip'));
   const limit = readLimit(body.get('limit'));
-  if (name.startsWith('$')) {
-    throw new DbError(73, `Invalid collection name specified '${context.database}.${name}`);
-  }
   const view = context.store.catalogue.view(context.database, name);
   let total = 0;
   if (view !== undefined) {

@@ -135,6 +135,9 @@ function runKillCursors(context: CommandContext): Doc {
   if (typeof context.body.get('killCursors') !== 'string') {
     throw new DbError(9, "the value of 'killCursors' must be a collection name");
   }
+  if (context.body.get('killCursors') === '') {
+    throw new DbError(73, `Invalid collection name: ${context.database}.`);
+  }
   if (!Array.isArray(ids) || ids.length === 0) {
     throw new DbError(
       ids === undefined ? 9 : Array.isArray(ids) ? 2 : 9,

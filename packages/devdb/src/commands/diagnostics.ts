@@ -157,7 +157,68 @@ export const getLastError: Command = {
   fields: [],
   unknownField: 'ignore',
   run: (context) =>
-    doc(['connectionId', int32(context.client.connectionId)], ['n', int32(0)], ['err', null]),
+    doc(
+      ['connectionId', int32(context.client.connectionId)],
+      ['lastOp', doc(['ts', context.store.clock.latest()], ['t', Long.ONE])],
+      ['n', int32(0)],
+      ['syncMillis', int32(0)],
+      ['writtenTo', null],
+      ['err', null],
+    ),
+};
+
+export const replSetInitiate: Command = {
+  name: 'replSetInitiate',
+  fields: [],
+  unknownField: 'ignore',
+  run() {
+    throw new DbError(23, 'already initialized');
+  },
+};
+
+/** There are no users: nobody can log in, and nobody has to. */
+export const saslStart: Command = {
+  name: 'saslStart',
+  fields: [],
+  unknownField: 'ignore',
+  run() {
+    throw new DbError(18, 'Authentication failed.');
+  },
+};
+
+export const logout: Command = {
+  name: 'logout',
+  fields: [],
+  unknownField: 'ignore',
+  run: () => doc(),
+};
+
+export const validate: Command = {
+  name: 'validate',
+  fields: ['full'],
+  unknownField: 'ignore',
+  run(context) {
+    const name = collectionName(context);
+    const collection = readableCollection(context, name);
+    if (collection === undefined) throw new DbError(26, 'ns not found');
+    return doc(
+      ['ns', collection.namespace],
+      ['nrecords', wholeNumber(collection.records.size)],
+      ['nIndexes', int32(collection.indexes.length)],
+      [
+        'keysPerIndex',
+        doc(
+          ...collection.indexes.map((index): [string, Value] => [
+            index.spec.name,
+            wholeNumber(index.size),
+          ]),
+        ),
+      ],
+      ['valid', true],
+      ['warnings', []],
+      ['errors', []],
+    );
+  },
 };
 
 export const replSetGetStatus: Command = {
@@ -205,6 +266,7 @@ export const collStats: Command = {
       ['storageSize', int32(0)],
       ['nindexes', int32(sizes.size)],
       ['totalIndexSize', int32(sizes.size * 4096)],
+      ['totalSize', int32(sizes.size * 4096)],
       ['indexSizes', sizes],
       ['scaleFactor', int32(1)],
       ['capped', collection?.identity.options.get('capped') === true],

@@ -72,18 +72,44 @@ async function runFindAndModify(context: CommandContext): Promise<Doc> {
   refuseView(context, name);
   const statementId = Number(context.body.get('stmtId')?.toString() ?? 0);
   const earlier = rememberedResult(context, statementId);
-  if (earlier !== undefined) {
-    const wasRemoved = !(earlier.get('lastErrorObject') as Doc).has('updatedExisting');
-    if (wasRemoved !== request.remove) {
-      throw new DbError(40606, 'a retried findAndModify must be of the same kind as the first one');
-    }
-    return new Map(earlier);
-  }
-  const reply = request.remove
+  if (earlier !== undefined) return repeatedReply(earlier, request);
+  const outcome = request.remove
     ? await removeOne(context, name, request)
     : await updateOne(context, name, request);
-  rememberResult(context, statementId, new Map(reply));
-  return reply;
+  if (outcome.stored !== null) rememberResult(context, statementId, outcome.stored);
+  return outcome.reply;
+}
+
+/** What the command answers, and what it keeps for a retry: null if it wrote nothing. */
+interface Outcome {
+  readonly reply: Doc;
+  readonly stored: Doc | null;
+}
+
+/**
+ * The answer to a retry, made from what the first try kept, as MongoDB makes it from its log: the whole document, and
+ * an error if the other one of before and after was kept. Also a retry after another kind of write is answered by that write.
+ */
+function repeatedReply(stored: Doc, request: Request): Doc {
+  const image = stored.get('image');
+  if (stored.has('upserted')) {
+    return upsertReply(stored.get('upserted') as Doc, request.returnNew ? (image as Doc) : null);
+  }
+  if (stored.get('kind') === 'remove') return removeReply(1, image as Doc);
+  const kept = stored.get('kind');
+  if (request.returnNew && kept !== 'after') {
+    throw new DbError(
+      40611,
+      'findAndModify retry wants the document after update returned, but only before update document is stored',
+    );
+  }
+  if (!request.returnNew && kept !== 'before') {
+    throw new DbError(
+      40612,
+      'findAndModify retry wants the document before update returned, but only after update document is stored',
+    );
+  }
+  return updateReply(image as Doc);
 }
 
 function readRequest(context: CommandContext): Request {
@@ -168,16 +194,23 @@ function findFirst(collection: Collection, request: Request, matcher: Matcher): 
   return best;
 }
 
-async function removeOne(context: CommandContext, name: string, request: Request): Promise<Doc> {
+async function removeOne(
+  context: CommandContext,
+  name: string,
+  request: Request,
+): Promise<Outcome> {
   const matcher = compileFilter(request.filter, expressionEnv(context));
   if (request.sort) compileSort(request.sort);
   for (;;) {
     const collection = readableCollection(context, name);
     const found = collection === undefined ? null : findFirst(collection, request, matcher);
-    if (found === null) return removeReply(0, null);
+    if (found === null) return { reply: removeReply(0, null), stored: null };
     try {
       context.store.remove(context.unit, collection!, found.recordId);
-      return removeReply(1, request.project(found.document));
+      return {
+        reply: removeReply(1, request.project(found.document)),
+        stored: doc(['n', int32(1)], ['kind', 'remove'], ['image', found.document]),
+      };
     } catch (error) {
       if (!(error instanceof Blocked)) throw error;
       await waitForUnblock(context, error);
@@ -189,7 +222,26 @@ function removeReply(count: number, value: Doc | null): Doc {
   return doc(['lastErrorObject', doc(['n', int32(count)])], ['value', value]);
 }
 
-async function updateOne(context: CommandContext, name: string, request: Request): Promise<Doc> {
+function updateReply(value: Doc): Doc {
+  return doc(
+    ['lastErrorObject', doc(['n', int32(1)], ['updatedExisting', true])],
+    ['value', value],
+  );
+}
+
+function upsertReply(upserted: Doc, value: Doc | null): Doc {
+  const id = upserted.get('_id');
+  return doc(
+    ['lastErrorObject', doc(['n', int32(1)], ['updatedExisting', false], ['upserted', id])],
+    ['value', value],
+  );
+}
+
+async function updateOne(
+  context: CommandContext,
+  name: string,
+  request: Request,
+): Promise<Outcome> {
   const compiled: CompiledUpdate = compileUpdate(request.update as Doc | readonly Value[], {
     ...expressionEnv(context),
     arrayFilters: request.arrayFilters,
@@ -204,33 +256,39 @@ async function updateOne(context: CommandContext, name: string, request: Request
     const collection = readableCollection(context, name);
     const found = collection === undefined ? null : findFirst(collection, request, matcher);
     if (found === null) {
-      if (!request.upsert) {
-        return doc(
-          ['lastErrorObject', doc(['n', int32(0)], ['updatedExisting', false])],
-          ['value', null],
-        );
-      }
+      if (!request.upsert) return { reply: nothingFound(), stored: null };
       const inserted = await insertUpsert(context, name, request.filter, compiled, matcher);
       if (inserted === null) continue;
-      return doc(
-        [
-          'lastErrorObject',
-          doc(['n', int32(1)], ['updatedExisting', false], ['upserted', inserted.get('_id')]),
-        ],
-        ['value', request.returnNew ? request.project(inserted) : null],
-      );
+      const upserted = doc(['_id', inserted.get('_id')]);
+      return {
+        reply: upsertReply(upserted, request.returnNew ? request.project(inserted) : null),
+        stored: doc(['n', int32(1)], ['upserted', upserted], ['image', inserted]),
+      };
     }
     try {
       const outcome = updateRecord(context, collection!, found.recordId, matcher, compiled);
       if (outcome === null) continue;
-      const shown = request.returnNew ? outcome.after : outcome.before;
-      return doc(
-        ['lastErrorObject', doc(['n', int32(1)], ['updatedExisting', true])],
-        ['value', request.project(shown)],
+      const image = request.returnNew ? outcome.after : outcome.before;
+      const kept = doc(
+        ['n', int32(1)],
+        ['nModified', int32(1)],
+        ['kind', request.returnNew ? 'after' : 'before'],
+        ['image', image],
       );
+      return {
+        reply: updateReply(request.project(image)),
+        stored: outcome.modified ? kept : null,
+      };
     } catch (error) {
       if (!(error instanceof Blocked)) throw error;
       await waitForUnblock(context, error);
     }
   }
+}
+
+function nothingFound(): Doc {
+  return doc(
+    ['lastErrorObject', doc(['n', int32(0)], ['updatedExisting', false])],
+    ['value', null],
+  );
 }

@@ -114,6 +114,9 @@ export function readWriteConcern(command: string, body: Doc): WriteConcern {
       `"writeConcern" had the wrong type. Expected object, found ${typeName(concern)}`,
     );
   }
+  if (concern.size === 0 && (command === 'findAndModify' || command === 'aggregate')) {
+    throw failedToParse('write concern object cannot be empty');
+  }
   for (const field of concern.keys()) {
     if (!WRITE_CONCERN_FIELDS.has(field)) {
       throw failedToParse(`unrecognized write concern field: ${field}`);

@@ -45,11 +45,11 @@ async function runCreateIndexes(context: CommandContext): Promise<Doc> {
   }
   if (list.length === 0) throw new DbError(2, 'Must specify at least one index to create');
   const specs = list.map((entry) => readSpec(entry, `${context.database}.${name}`));
-  refuseTwins(specs);
   refuseView(context, name);
   await waitForWriters(context, name);
   const existed = readableCollection(context, name) !== undefined;
   const collection = writableCollection(context, name);
+  refuseTwins(specs);
   const before = collection.indexes.length;
   const fresh = newSpecs(collection.indexes, specs);
   if (before + fresh.length > MAX_INDEXES) {
@@ -141,7 +141,7 @@ function readSpec(entry: Value, namespace: string): IndexSpec {
   if (name === '') throw new DbError(67, 'The index name cannot be empty');
   if (name === '*') throw new DbError(2, "The index name '*' is not valid.");
   checkOptions(entry, key);
-  const stored: Doc = new Map<string, Value>([['v', int32(2)]]);
+  const stored: Doc = new Map<string, Value>([['v', int32(Number(version ?? 2))]]);
   if (entry.get('unique') !== undefined && isOn(entry.get('unique'))) stored.set('unique', true);
   stored.set('key', key);
   stored.set('name', name);
@@ -197,6 +197,12 @@ function checkKey(key: Doc): void {
 }
 
 function checkOptions(entry: Doc, key: Doc): void {
+  if (key.size === 1 && key.has('_id') && !isAscendingId(key)) {
+    throw new DbError(
+      2,
+      `The field 'key' for an _id index must be {_id: 1}, but got ${formatDocument(key)}`,
+    );
+  }
   const partial = entry.get('partialFilterExpression');
   if (partial !== undefined) {
     if (!isDoc(partial))
@@ -281,12 +287,6 @@ function newSpecs(existing: readonly OrderedIndex[], specs: readonly IndexSpec[]
   const known = existing.map((index) => index.spec);
   const fresh: IndexSpec[] = [];
   for (const spec of specs) {
-    if (spec.key.size === 1 && spec.key.has('_id') && !isAscendingId(spec.key)) {
-      throw new DbError(
-        2,
-        `The field 'key' for an _id index must be {_id: 1}, but got ${formatDocument(spec.key)}`,
-      );
-    }
     if (spec.key.size === 1 && isAscendingId(spec.key)) {
       if (spec.stored.has('sparse') || spec.stored.has('unique')) {
         const bad = spec.stored.has('sparse') ? 'sparse' : 'unique';

@@ -1,7 +1,7 @@
 import { DbError } from '../errors.js';
 import type { Collection } from '../storage/collection.js';
 import { Blocked } from '../storage/store.js';
-import { type Doc, isDoc, ObjectId, Timestamp, type Value } from '../values/value.js';
+import { type Doc, doc, isDoc, ObjectId, Timestamp, type Value } from '../values/value.js';
 import {
   type Command,
   type CommandContext,
@@ -10,7 +10,7 @@ import {
   wrongType,
 } from './command.js';
 import { MAX_WRITE_BATCH } from './handshake.js';
-import { checkValidator, writableCollection } from './namespaces.js';
+import { checkValidator, refuseSystem, writableCollection } from './namespaces.js';
 import { runStatements, statementReply } from './write-statements.js';
 
 /** `insert`: each document is one statement; each is atomic by itself. */
@@ -25,12 +25,13 @@ export const insert: Command = {
 
 async function runInsert(context: CommandContext): Promise<Doc> {
   const name = collectionName(context);
+  refuseSystem(context, name);
   const documents = writeBatch(context.body, 'documents');
   return statementReply(
     context,
     await runStatements(context, documents, async (document) => {
-      await insertOne(context, name, document);
-      return { matched: 1, modified: null, upserted: undefined };
+      const inserted = await insertOne(context, name, document);
+      return { matched: 1, modified: null, upserted: doc(['_id', inserted.get('_id')]) };
     }),
   );
 }
@@ -60,7 +61,7 @@ export function writeBatch(body: Doc, field: string): Doc[] {
 }
 
 /** Inserts one document as a client sent it; waits for transactions that are in the way. */
-export async function insertOne(context: CommandContext, name: string, sent: Doc): Promise<void> {
+export async function insertOne(context: CommandContext, name: string, sent: Doc): Promise<Doc> {
   const document = prepare(context, sent);
   for (;;) {
     const collection = writableCollection(context, name);
@@ -68,7 +69,7 @@ export async function insertOne(context: CommandContext, name: string, sent: Doc
     try {
       context.store.insert(context.unit, collection, document);
       enforceCap(context, collection);
-      return;
+      return document;
     } catch (error) {
       if (!(error instanceof Blocked)) throw error;
       await waitForUnblock(context, error);

@@ -21,9 +21,7 @@ export function writableCollection(context: CommandContext, name: string): Colle
   if (found !== undefined) return found;
   refuseView(context, name);
   checkNewName(name);
-  if (name.startsWith('system.')) {
-    throw new DbError(73, `cannot write to '${database}.${name}'`);
-  }
+  refuseSystem(context, name);
   if (unit.transaction !== null) {
     if (store.catalogue.collection(database, name) !== undefined) {
       throw new DbError(
@@ -40,6 +38,12 @@ export function writableCollection(context: CommandContext, name: string): Colle
     );
   }
   return createCollection(store, unit, database, name);
+}
+
+/** Throws 73 for a name that is kept for the server. */
+export function refuseSystem(context: CommandContext, name: string): void {
+  if (!name.startsWith('system.')) return;
+  throw new DbError(73, `cannot write to '${context.database}.${name}'`);
 }
 
 /** Throws 166 if the name is a view's. */

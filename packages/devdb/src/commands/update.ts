@@ -7,6 +7,7 @@ import type { RecordId } from '../storage/ordered-index.js';
 import { Blocked } from '../storage/store.js';
 import { type CompiledUpdate, compileUpdate } from '../update/compile-update.js';
 import { seedUpsert } from '../update/seed-upsert.js';
+import { encodeDocument } from '../values/encode.js';
 import { type Doc, doc, isDoc, ObjectId, type Value } from '../values/value.js';
 import {
   type Command,
@@ -202,9 +203,21 @@ export function updateRecord(
   if (!applied.modified) return { before, after: before, modified: false };
   checkValidator(context, collection, applied.doc, before);
   // As in MongoDB 4.2, a pipeline is told to change streams as a replacement.
+  if (collection.identity.options.get('capped') === true)
+    checkSameSize(collection, before, applied.doc);
   const kind = compiled.kind === 'operators' ? 'update' : 'replace';
   context.store.replace(context.unit, collection, recordId, applied.doc, kind);
   return { before, after: applied.doc, modified: true };
+}
+
+/** Throws 10003: documents of a capped collection keep their size. */
+function checkSameSize(collection: Collection, before: Doc, after: Doc): void {
+  const sizes = [encodeDocument(before).length, encodeDocument(after).length];
+  if (sizes[0] === sizes[1]) return;
+  throw new DbError(
+    10003,
+    `Cannot change the size of a document in a capped collection: ${sizes[0]} != ${sizes[1]} (${collection.namespace})`,
+  );
 }
 
 /**

@@ -42,7 +42,11 @@ export async function runStatements(
     try {
       const result = await execute(statement, index);
       results.set(index, result);
-      rememberResult(context, idOf(index), toStored(result));
+      // What wrote nothing left no trace: a retry looks again, as in MongoDB.
+      const wrote = result.modified === null ? result.matched > 0 : result.modified > 0;
+      if (wrote || result.upserted !== undefined) {
+        rememberResult(context, idOf(index), toStored(result));
+      }
     } catch (error) {
       if (!(error instanceof DbError) || error.code === 50) throw error;
       if (context.transaction !== null) {
