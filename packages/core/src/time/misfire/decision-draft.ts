@@ -1,6 +1,6 @@
 import { type DataInterval, dataIntervalOf } from '../schedule/fires.js';
-import type { DecidedRun, DecideFiresInput, FireCarry } from './decide-fires.js';
 import type { DueFire } from './due-fires.js';
+import type { DecidedRun, DecideFiresInput, FireCarry } from './fire-decision.js';
 import { FireLines, type UnrunReason } from './fire-lines.js';
 
 /** The answer of one batch while it is being written, fire by fire, oldest first. */

@@ -1,6 +1,6 @@
 import { rulesOf, type ScheduleRules } from '../schedule/schedule.js';
-import type { DecideFiresInput } from './decide-fires.js';
 import { type DueFire, dueFiresBack, dueFiresFrom, graceMsOf } from './due-fires.js';
+import type { DecideFiresInput } from './fire-decision.js';
 import { closedPauseAt, openPauseFrom, type PausedSpan } from './paused-spans.js';
 
 /**

@@ -20,9 +20,8 @@ describe('viewNextFires', () => {
     expect(view(end, '2026-03-07T12:00:00', 1)).toEqual([
       '2026-03-08T03:00:00-04:00 gap: 02:15, 02:30 do not exist, fire at 03:00',
     ]);
-    expect(view({ ...schedule, dst: { gap: 'skip' } }, '2026-03-07T12:00:00', 1)).toEqual([
-      '2026-03-09T02:30:00-04:00 -',
-    ]);
+    const skip: CronInput = { ...schedule, dst: { gap: 'skip' } };
+    expect(view(skip, '2026-03-07T12:00:00', 1)).toEqual(['2026-03-09T02:30:00-04:00 -']);
     const both = { cron: '30 2,3 * * *', timeZone: 'America/New_York' };
     expect(view(both, '2026-03-07T12:00:00', 1)).toEqual([
       '2026-03-08T03:30:00-04:00 gap: 02:30 does not exist, fires together with 03:30',
@@ -36,9 +35,8 @@ describe('viewNextFires', () => {
     const first = '2026-11-01T01:30:00-04:00 overlap: 01:30 comes twice, this is the first';
     const second = '2026-11-01T01:30:00-05:00 overlap: 01:30 comes twice, this is the second';
     expect(view(schedule, '2026-10-31T12:00:00', 1)).toEqual([first]);
-    expect(view({ ...schedule, dst: { overlap: 'second' } }, '2026-10-31T12:00:00', 1)).toEqual([
-      second,
-    ]);
+    const later: CronInput = { ...schedule, dst: { overlap: 'second' } };
+    expect(view(later, '2026-10-31T12:00:00', 1)).toEqual([second]);
     expect(
       view({ cron: '30 * * * *', timeZone: 'America/New_York' }, '2026-11-01T05:00:00', 3),
     ).toEqual([first, second, '2026-11-01T02:30:00-05:00 -']);

@@ -129,7 +129,7 @@ describe('the laws of fires', () => {
           model(cron, timeZone, rule, from, to),
         );
       }),
-      { numRuns: 60 },
+      { numRuns: 40 },
     );
   });
 
@@ -157,7 +157,7 @@ describe('the laws of fires', () => {
           const count = expected.length;
           expect(toMs(nextFires(schedule, { after: new Date(from), count }))).toEqual(expected);
         }),
-        { numRuns: 120 },
+        { numRuns: 80 },
       );
     },
   );
@@ -174,7 +174,7 @@ describe('the laws of fires', () => {
           expect(previousFires(schedule, { before: next[index]! })).toEqual([next[index - 1]]);
         }
       }),
-      { numRuns: 120 },
+      { numRuns: 80 },
     );
   });
 
@@ -210,7 +210,7 @@ describe('the laws of fires', () => {
         expect(dates).toHaveLength(last);
         expect(new Set(dates).size).toBe(dates.length);
       }),
-      { numRuns: 250 },
+      { numRuns: 100 },
     );
   });
 
@@ -233,7 +233,7 @@ describe('the laws of fires', () => {
           else expect(at - last).toBeLessThan(2 * HOUR_MS);
         });
       }),
-      { numRuns: 150 },
+      { numRuns: 100 },
     );
   });
 
