@@ -7,6 +7,7 @@ import type { Collection } from '../storage/collection.js';
 import { after, type KeyRange, type OrderedIndex } from '../storage/ordered-index.js';
 import { encodeKey } from '../values/index-key.js';
 import { type Doc, MISSING } from '../values/value.js';
+import { impliesPartial } from './partial.js';
 import { type IndexPlan, newStats, planQuery } from './plan.js';
 import { predicatesOf } from './predicates.js';
 import type { ScanStats } from './scan.js';
@@ -27,12 +28,15 @@ export function planDistinct(
   filter: Doc,
   path: string,
 ): DistinctPlan | null {
-  const conditions = [...predicatesOf(filter).keys()];
+  const predicates = predicatesOf(filter);
+  const conditions = [...predicates.keys()];
   if (conditions.length < filter.size) return null;
   for (const index of collection.indexes) {
     const paths = [...index.spec.key.keys()];
     const position = paths.indexOf(path);
-    if (position < 0 || index.spec.partialFilter !== undefined || index.spec.sparse) continue;
+    const { partialFilter, sparse } = index.spec;
+    if (position < 0 || sparse) continue;
+    if (partialFilter !== undefined && !impliesPartial(predicates, filter, partialFilter)) continue;
     const covered = new Set(paths.slice(0, position + 1));
     if (!conditions.every((one) => covered.has(one))) continue;
     const plan = planQuery(collection, filter, { hint: index.spec.key });

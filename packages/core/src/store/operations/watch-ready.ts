@@ -15,9 +15,12 @@ export async function watchReady(
   const stream = context.db.collection('tasks').watch(
     [
       {
+        // Updates by pipeline, as ours are, are told as replacements by MongoDB 4.4 and as updates by newer servers.
         $match: {
-          operationType: { $in: ['update', 'replace'] },
-          'updateDescription.updatedFields.state': 'ready',
+          $or: [
+            { operationType: 'update', 'updateDescription.updatedFields.state': 'ready' },
+            { operationType: 'replace', 'fullDocument.state': 'ready' },
+          ],
         },
       },
       { $project: { _id: 1 } },
