@@ -9,6 +9,7 @@ import type { Collection } from '../storage/collection.js';
 import { type Doc } from '../values/value.js';
 import { type Command, type CommandContext, collectionName } from './command.js';
 import { expressionEnv } from './expression-env.js';
+import { shownDocument, withinBounds } from './index-view.js';
 import { readableCollection } from './namespaces.js';
 import { openCursor } from './open-cursor.js';
 import { type Query, readQuery } from './query.js';
@@ -94,17 +95,23 @@ export function openQuery(
       : null;
   if (collection === undefined) return listSource([]);
   const plan = planQuery(collection, query.filter, { sort: query.sort, hint: query.hint });
-  const scan = new DocumentScan(collection, plan, matcher.matches);
-  const project = (document: Doc): Doc => (projection === null ? document : projection(document));
+  const isWithin = query.bounds === undefined ? null : withinBounds(query.bounds, plan);
+  const matches =
+    isWithin === null
+      ? matcher.matches
+      : (document: Doc) => isWithin(document) && matcher.matches(document);
+  const scan = new DocumentScan(collection, plan, matches);
+  const show = shownDocument(query, plan, projection ?? ((document) => document));
   if (sort !== null && sort.natural === null && !plan.providesSort) {
-    const documents = sort
-      .sort(
-        scan.toArray().map((found) => found.document),
+    const found = sort
+      .sortBy(
+        scan.toArray(),
+        (one) => one.document,
         query.limit === 0 ? 0 : query.skip + query.limit,
       )
       .slice(query.skip);
     return {
-      ...listSource(documents.map(project)),
+      ...listSource(found.map(show)),
       checkAlive: () => checkAlive(context, collection, plan),
     };
   }
@@ -119,7 +126,7 @@ export function openQuery(
           continue;
         }
         left -= 1;
-        return project(found.document);
+        return show(found);
       }
       return null;
     },

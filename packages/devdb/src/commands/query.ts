@@ -8,6 +8,12 @@ import {
   wrongType,
 } from './command.js';
 
+/** Part of an index: from `min` (included) to `max` (excluded). */
+export interface IndexBounds {
+  readonly min: Doc | undefined;
+  readonly max: Doc | undefined;
+}
+
 /** A find as it was asked for. */
 export interface Query {
   readonly filter: Doc;
@@ -19,6 +25,11 @@ export interface Query {
   readonly batchSize: number | undefined;
   readonly singleBatch: boolean;
   readonly hint: Value;
+  /** `min` and `max`, in the index of `hint`. */
+  readonly bounds: IndexBounds | undefined;
+  /** Answer with the index keys of the documents. */
+  readonly returnKey: boolean;
+  readonly showRecordId: boolean;
   readonly noCursorTimeout: boolean;
   readonly tailable: boolean;
   readonly awaitData: boolean;
@@ -28,7 +39,7 @@ export function readQuery(context: CommandContext): Query {
   const { body } = context;
   refuseCollation(body);
   checkForm(body);
-  refuseUnsupported(body);
+  refuseRemovedFields(body);
   const limit = countField(body, 'limit') ?? 0;
   const tailable = booleanField(body, 'tailable');
   const awaitData = booleanField(body, 'awaitData');
@@ -39,9 +50,12 @@ export function readQuery(context: CommandContext): Query {
     sort: documentField(body, 'sort'),
     skip: countField(body, 'skip') ?? 0,
     limit,
-    batchSize: countField(body, 'batchSize'),
+    batchSize: countField(body, 'batchSize') ?? countField(body, 'ntoreturn'),
     singleBatch: booleanField(body, 'singleBatch'),
     hint: readHintField(body),
+    bounds: readBounds(body),
+    returnKey: booleanField(body, 'returnKey'),
+    showRecordId: booleanField(body, 'showRecordId'),
     noCursorTimeout: booleanField(body, 'noCursorTimeout'),
     tailable,
     awaitData,
@@ -83,22 +97,38 @@ export function refuseCollation(body: Doc): void {
   if (typeof collation.get('locale') !== 'string') {
     throw new DbError(40414, "BSON field 'collation.locale' is missing but a required field");
   }
+  if (!isKnownLocale(collation.get('locale') as string)) {
+    throw new DbError(2, "Field 'locale' is invalid in the collation");
+  }
   throw new DbError(238, 'this development server supports the simple collation only');
 }
 
-function refuseUnsupported(body: Doc): void {
-  for (const field of ['min', 'max'] as const) {
-    const value = body.get(field);
-    if (isDoc(value) && value.size > 0) {
-      throw new DbError(238, `find option '${field}' is not supported by this development server`);
-    }
+function isKnownLocale(locale: string): boolean {
+  try {
+    return Intl.Collator.supportedLocalesOf(locale.replaceAll('_', '-')).length > 0;
+  } catch {
+    return false;
   }
-  for (const field of ['returnKey', 'showRecordId'] as const) {
-    if (booleanField(body, field)) {
-      throw new DbError(238, `find option '${field}' is not supported by this development server`);
-    }
+}
+
+/** The bounds `min` and `max`, which need the index that they are bounds of. */
+function readBounds(body: Doc): IndexBounds | undefined {
+  const min = documentField(body, 'min');
+  const max = documentField(body, 'max');
+  if (!min?.size && !max?.size) return undefined;
+  const hint = body.get('hint');
+  if (hint === undefined || (isDoc(hint) && (hint.size === 0 || hint.has('$natural')))) {
+    throw new DbError(
+      51173,
+      'When using min()/max() a hint of which index to use must be provided',
+    );
   }
-  for (const field of ['ntoreturn', 'snapshot']) {
-    if (body.has(field)) throw failedToParse(`Failed to parse: unrecognized field '${field}'`);
+  return { min: min?.size ? min : undefined, max: max?.size ? max : undefined };
+}
+
+function refuseRemovedFields(body: Doc): void {
+  if (body.has('snapshot')) throw failedToParse("Failed to parse: unrecognized field 'snapshot'");
+  if (body.has('ntoreturn') && (body.has('limit') || body.has('batchSize'))) {
+    throw new DbError(2, "'limit' or 'batchSize' fields can not be set with 'ntoreturn' field.");
   }
 }

@@ -42,6 +42,16 @@ describe('a sort', () => {
     expect(sorted(documents, { _id: -1 }, 2)).toEqual([7, 6]);
   });
 
+  it('gives the first few of many as the whole sort would', () => {
+    const keys = fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 60 });
+    fc.assert(
+      fc.property(keys, fc.integer({ min: 1, max: 5 }), (numbers, limit) => {
+        const many = numbers.map((a, _id) => ({ _id, a }));
+        expect(sorted(many, { a: -1 }, limit)).toEqual(sorted(many, { a: -1 }).slice(0, limit));
+      }),
+    );
+  });
+
   it('tells absent from null where asked to', () => {
     const pair = [{ _id: 1, a: null }, { _id: 2 }].map(fromPlainDoc);
     const order = compileSort(fromPlainDoc({ a: 1 }), { absent: 'missing' }).sort(pair);

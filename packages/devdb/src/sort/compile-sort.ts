@@ -21,6 +21,8 @@ export interface Sorter {
   compare(left: Doc, right: Doc): number;
   /** The documents in order; `limit` of them where given (0 means all). */
   sort<T extends Doc>(documents: readonly T[], limit?: number): T[];
+  /** The same for whatever has a document. */
+  sortBy<T>(items: readonly T[], documentOf: (item: T) => Doc, limit?: number): T[];
 }
 
 /**
@@ -58,16 +60,46 @@ class FieldSorter implements Sorter {
   }
 
   sort<T extends Doc>(documents: readonly T[], limit = 0): T[] {
-    if (this.natural === -1) return firstOf([...documents].reverse(), limit);
-    if (this.fields.length === 0) return firstOf([...documents], limit);
-    const keyed = documents.map((document) => ({ document, key: this.keyOf(document) }));
-    keyed.sort((left, right) => this.compareKeys(left.key, right.key));
-    return firstOf(keyed, limit).map(({ document }) => document);
+    return this.sortBy(documents, (document) => document, limit);
+  }
+
+  sortBy<T>(items: readonly T[], documentOf: (item: T) => Doc, limit = 0): T[] {
+    const wanted = limit > 0 ? Math.min(limit, items.length) : items.length;
+    if (this.natural === -1) return [...items].reverse().slice(0, wanted);
+    if (this.fields.length === 0) return items.slice(0, wanted);
+    const keyed = items.map((item) => ({ item, key: this.keyOf(documentOf(item)) }));
+    const inOrder = (left: Keyed<T>, right: Keyed<T>) => this.compareKeys(left.key, right.key);
+    const sorted =
+      wanted * 8 < items.length ? firstOf(keyed, wanted, inOrder) : keyed.sort(inOrder);
+    return sorted.slice(0, wanted).map(({ item }) => item);
   }
 }
 
-function firstOf<T>(items: T[], limit: number): T[] {
-  return limit > 0 && limit < items.length ? items.slice(0, limit) : items;
+interface Keyed<T> {
+  readonly item: T;
+  readonly key: SortKey;
+}
+
+/** The first few in order, equal ones as they came: cheaper than sorting all of many. */
+function firstOf<T>(
+  items: readonly T[],
+  count: number,
+  inOrder: (left: T, right: T) => number,
+): T[] {
+  const first: T[] = [];
+  for (const item of items) {
+    if (first.length === count && inOrder(first[count - 1]!, item) <= 0) continue;
+    let low = 0;
+    let high = first.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (inOrder(first[middle]!, item) <= 0) low = middle + 1;
+      else high = middle;
+    }
+    first.splice(low, 0, item);
+    if (first.length > count) first.pop();
+  }
+  return first;
 }
 
 function naturalDirection(specification: Doc): 1 | -1 | null {

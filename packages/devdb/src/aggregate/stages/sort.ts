@@ -48,6 +48,7 @@ function byId(direction: 1 | -1): StageSorter {
 }
 
 function directionOf(order: Value): 1 | -1 {
+  if (isDoc(order)) throw metaError(order);
   if (!isNumeric(order)) {
     throw new DbError(
       15974,
@@ -57,4 +58,14 @@ function directionOf(order: Value): 1 | -1 {
   const direction = Math.trunc(toDouble(order));
   if (direction === 1 || direction === -1) return direction;
   throw new DbError(15975, '$sort key ordering must be 1 (for ascending) or -1 (for descending)');
+}
+
+/** There is no text index, so that `{$meta: 'textScore'}` is refused as well, with a code of its own. */
+function metaError(order: Doc): DbError {
+  return order.get('$meta') === 'textScore'
+    ? new DbError(
+        40218,
+        'pipeline requires text score metadata, but there is no text score available',
+      )
+    : new DbError(17312, '$meta is the only expression supported by $sort right now');
 }
