@@ -68,6 +68,24 @@ describe('a fire within grace', () => {
   });
 });
 
+describe('a one-shot', () => {
+  test('whose instant nobody saw runs once, late, and is over', async () => {
+    const id = bench.id();
+    const now = await bench.store.readServerTime();
+    await bench.deploy(id, { at: minutesBefore(now, -24 * 60) });
+    const missed = minutesBefore(now, 24 * 60);
+    const past = definitionOf(id, { at: missed });
+    await bench.store.deployDag(deployment(past));
+    // Deployed when it was over: it owes nothing.
+    expect((await bench.dag(id)).nextFireAt).toBeNull();
+    await bench.rewind(id, missed);
+    expect(await bench.store.settleSchedule(id)).toEqual({ created: 1, recorded: 0, more: false });
+    expect((await bench.dag(id)).nextFireAt).toBeNull();
+    expect(await bench.store.findDueDags(1_000)).not.toContain(id);
+    expect(await bench.ledger(id)).toEqual(new Map([[missed.toISOString(), 'catch-up']]));
+  });
+});
+
 describe('112 minutes without a runner', () => {
   async function back(misfire: Parameters<typeof definitionOf>[2]) {
     const id = bench.id();

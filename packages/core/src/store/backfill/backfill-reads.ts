@@ -25,7 +25,8 @@ export async function listBackfills(
       ...(filter.dagId === undefined ? {} : { dagId: filter.dagId }),
       ...(filter.state === undefined ? {} : { state: { $in: [...filter.state] } }),
     })
-    .sort({ createdAt: -1, _id: -1 })
+    // Ids grow with the database's time.
+    .sort({ _id: -1 })
     .limit(filter.limit ?? 100)
     .toArray();
   return found.map(toBackfill);

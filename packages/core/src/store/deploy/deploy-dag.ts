@@ -204,6 +204,8 @@ async function compareAndSet(
       nextFireAt: dag.nextFireAt,
       scheduleRev: dag.scheduleRev,
       pending: null,
+      // A settlement over several batches is not cut short.
+      carry: null,
       ...guard,
     },
     [

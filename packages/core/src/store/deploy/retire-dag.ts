@@ -26,6 +26,7 @@ export async function retireDag(
         project,
         state: 'active',
         pending: null,
+        carry: null,
         // A broken schedule has written its fire down and decides nothing any more.
         $expr: { $or: [{ $ne: ['$broken', null] }, { $not: [isDueExpression] }] },
       },

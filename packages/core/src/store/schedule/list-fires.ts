@@ -14,7 +14,7 @@ export async function listFires(
       ...(options.to === undefined ? {} : { from: { $lt: options.to } }),
       ...(options.from === undefined ? {} : { to: { $gte: options.from } }),
     })
-    .sort({ dagId: 1, from: -1 })
+    .sort({ from: -1 })
     .limit(options.limit ?? 100)
     .project<FireRecord>({ _id: 0 })
     .toArray();

@@ -34,6 +34,7 @@ export async function pauseDag(context: StoreContext, dagId: string): Promise<bo
         state: dag.state,
         broken: dag.broken,
         pending: null,
+        carry: null,
         // A retired or broken schedule decides nothing, however old its cursor is.
         ...(dag.state === 'active' && dag.broken === null
           ? { $expr: { $not: [isDueExpression] } }
