@@ -370,6 +370,9 @@ const cases: Record<string, [Plain, Plain][]> = {
     [{ $dateFromParts: { year: 2020, month: 'x' } }, 'error 40515'],
     [{ $dateToString: { date: '$at' } }, '2020-02-29T13:14:15.678Z'],
     [{ $dateToString: { date: '$at', format: '%G-W%V-%u %z' } }, '2020-W09-6 +0000'],
+    [{ $dateToString: { date: '$at', timezone: '+01:00' } }, '2020-02-29T14:14:15.678'],
+    [{ $dateToString: { date: '$at', timezone: 'UTC' } }, '2020-02-29T13:14:15.678Z'],
+    [{ $dateFromString: { dateString: '2020-01-01T00:00Z', timezone: '+01:00' } }, 'error 241'],
     [{ $dateToString: { date: '$nosuch', onNull: 'none' } }, 'none'],
     [{ $dateToString: { date: '$at', format: '%Q' } }, 'error 18536'],
     [

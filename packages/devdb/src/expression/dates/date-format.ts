@@ -1,5 +1,6 @@
 import { DbError } from '../../errors.js';
 import { type CalendarFields, calendarFields, timeOf, timeOfWeekDate } from './calendar.js';
+import { checkOneZone } from './parse-date.js';
 import type { TimeZone } from './time-zone.js';
 import { timeZoneOf } from './time-zone.js';
 
@@ -90,6 +91,7 @@ export function readDate(text: string, format: string, zone: TimeZone): number |
   const read = new Map(letters.map((letter, index) => [letter, found[index + 1]!]));
   const local = localTime(read);
   if (local === undefined) return undefined;
+  for (const letter of ['z', 'Z']) if (read.has(letter)) checkOneZone(zone, read.get(letter)!);
   if (read.has('Z')) return local - Number(read.get('Z')) * 60_000;
   const own = read.has('z') ? timeZoneOf(read.get('z')!) : zone;
   return own.instantOf(local);

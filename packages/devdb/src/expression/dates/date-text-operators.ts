@@ -7,7 +7,7 @@ import type { Scope } from '../scope.js';
 import { checkFormat, formatDate, readDate } from './date-format.js';
 import { instantOf, zoneReader } from './date-operand.js';
 import { conversionFailure, dateOfText } from './date-text.js';
-import type { TimeZone } from './time-zone.js';
+import { type TimeZone, UTC } from './time-zone.js';
 
 /** Dates to text and back: `$dateToString` and `$dateFromString`. */
 export const DATE_TEXT: readonly Operator[] = [
@@ -45,17 +45,19 @@ function compileDateToString(operand: Value, scope: Scope): Expression {
   // A constant format is checked while parsing, as in MongoDB.
   if (format?.constant) formatOf(format.evaluate(new Map()));
   const readZone = zoneReader(operands.get('timezone'), 40517);
-  const fallback = operands.has('timezone') ? '%Y-%m-%dT%H:%M:%S.%L' : '%Y-%m-%dT%H:%M:%S.%LZ';
   return scope.computed([...operands.values()], (root) => {
     const value = date.evaluate(root);
-    const pattern = format ? formatOf(format.evaluate(root)) : fallback;
-    if (pattern === null) return null;
+    const given = format ? formatOf(format.evaluate(root)) : undefined;
+    if (given === null) return null;
     const zone = readZone(root);
     if (!zone) return null;
+    const pattern = given ?? (zone === UTC ? `${ISO_FORMAT}Z` : ISO_FORMAT);
     if (isNullish(value)) return onNull ? onNull.evaluate(root) : null;
     return formatDate(instantOf(value), zone, pattern);
   });
 }
+
+const ISO_FORMAT = '%Y-%m-%dT%H:%M:%S.%L';
 
 function formatOf(value: Evaluated): string | null {
   if (isNullish(value)) return null;

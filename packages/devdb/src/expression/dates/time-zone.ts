@@ -18,6 +18,7 @@ export function timeZoneOf(name: string): TimeZone {
   const offset = OFFSET.exec(name);
   if (offset) {
     const minutes = Number(offset[2]) * 60 + Number(offset[3] ?? 0);
+    if (minutes === 0) return UTC;
     return fixed((offset[1] === '-' ? -minutes : minutes) * 60_000);
   }
   const known = named.get(name) ?? namedZone(name);
