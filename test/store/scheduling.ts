@@ -40,6 +40,10 @@ export class Bench {
     return new Bench(database, await MongoClient.connect(database.uri), store);
   }
 
+  get uri(): string {
+    return this.#database.uri;
+  }
+
   /** Another process, as far as the database can tell. */
   async connect(intercept?: OperationInterceptor): Promise<Store> {
     const { uri, databaseName } = this.#database;
