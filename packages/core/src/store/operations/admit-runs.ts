@@ -19,17 +19,13 @@ import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
 import { NOW } from '../task-transitions.js';
 import { requestCancel } from './cancel-run.js';
+import type { QueuedRun } from './queued-run.js';
 import { finishRefusals, refuseRun } from './refuse-run.js';
 import { startRun } from './start-run.js';
 import { takePlace } from './take-place.js';
 
 /** How many runs one call looks at. */
 const runsAtOnce = 100;
-
-export type QueuedRun = Pick<
-  RunDocument,
-  '_id' | 'dagId' | 'cause' | 'dueAt' | 'backfillId' | 'logicalDate' | 'slot' | 'generation'
->;
 
 const queuedFields = {
   dagId: 1,

@@ -9,7 +9,7 @@ import type { UpdateFilter } from 'mongodb';
 import type { RunDocument, SlotDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { literal, NOW } from '../task-transitions.js';
-import type { QueuedRun } from './admit-runs.js';
+import type { QueuedRun } from './queued-run.js';
 
 /** `insteadOf` is a run that holds a place. */
 export async function refuseRun(

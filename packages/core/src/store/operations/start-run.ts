@@ -2,7 +2,7 @@ import type { UpdateFilter } from 'mongodb';
 import type { RunDocument, TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { moveTo, NOW } from '../task-transitions.js';
-import type { QueuedRun } from './admit-runs.js';
+import type { QueuedRun } from './queued-run.js';
 import { releasePlace } from './take-place.js';
 
 /**

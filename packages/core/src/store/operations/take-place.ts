@@ -1,6 +1,6 @@
 /** Places: one array in the DAG, one in each backfill. Whoever stands in it is active; there is no counter. */
 import type { StoreContext } from '../context.js';
-import type { QueuedRun } from './admit-runs.js';
+import type { QueuedRun } from './queued-run.js';
 
 /**
  * Takes a place by one conditional write: only while fewer than `maxActive` are taken (for a backfill's run: than the

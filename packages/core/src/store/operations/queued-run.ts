@@ -1,0 +1,7 @@
+import type { RunDocument } from '../collections.js';
+
+/** What admission reads of a run that waits for its place. */
+export type QueuedRun = Pick<
+  RunDocument,
+  '_id' | 'dagId' | 'cause' | 'dueAt' | 'backfillId' | 'logicalDate' | 'slot' | 'generation'
+>;
