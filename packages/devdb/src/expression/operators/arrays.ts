@@ -26,6 +26,7 @@ export const ARRAYS: readonly Operator[] = [
       if (!Array.isArray(value)) {
         throw new DbError(28664, `$concatArrays only supports arrays, not ${typeName(value)}`);
       }
+      checkLength('$concatArrays', joined.length + value.length);
       for (const element of value) joined.push(element);
     }
     return joined;
@@ -49,6 +50,15 @@ export const ARRAYS: readonly Operator[] = [
   ranged('$indexOfArray', 2, 4, indexOfArray),
   ranged('$range', 2, 3, range),
 ];
+
+/** More elements than a document could ever hold would exhaust the server's memory. */
+const MOST_ELEMENTS = 4_000_000;
+
+/** Refuses (146) an array that is too long to be made. */
+function checkLength(name: string, length: number): void {
+  if (length <= MOST_ELEMENTS) return;
+  throw new DbError(146, `${name} would make an array of more than ${MOST_ELEMENTS} elements`);
+}
 
 function arrayElemAt(list: Evaluated, index: Evaluated): Evaluated {
   if (isNullish(list) || isNullish(index)) return null;
@@ -147,6 +157,7 @@ function range(values: Evaluated[]): Evaluated {
   const end = rangeNumber(values[1]!, 'ending', 34445, 34446);
   const step = values.length > 2 ? rangeNumber(values[2]!, 'step', 34447, 34448) : 1;
   if (step === 0) throw new DbError(34449, '$range requires a non-zero step value');
+  checkLength('$range', (end - start) / step);
   const list: Value[] = [];
   for (let i = start; step > 0 ? i < end : i > end; i += step) list.push(int32(i));
   return list;

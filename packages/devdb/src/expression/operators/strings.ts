@@ -8,6 +8,9 @@ import { type Evaluated, type Expression, isNullish } from '../expression.js';
 import { binary, lazy, type Operator, unary } from '../operator.js';
 import type { Scope } from '../scope.js';
 
+/** A longer text would fit into no document. */
+const LONGEST_TEXT = 64 * 1024 * 1024;
+
 /** Operators on whole texts. Upper and lower case know ASCII letters only, as in MongoDB. */
 export const STRINGS: readonly Operator[] = [
   lazy('$concat', (operands, root) => {
@@ -19,6 +22,9 @@ export const STRINGS: readonly Operator[] = [
         throw new DbError(16702, `$concat only supports strings, not ${typeName(value)}`);
       }
       joined += value;
+      if (joined.length > LONGEST_TEXT) {
+        throw new DbError(146, `$concat would make a text of more than ${LONGEST_TEXT} characters`);
+      }
     }
     return joined;
   }),
