@@ -1,3 +1,4 @@
+export { DataDirectoryError } from './server/data-directory-error.js';
 export {
   connectEmbedded,
   type EmbeddedConnection,
@@ -6,5 +7,4 @@ export {
   embeddedStatus,
   stopEmbedded,
 } from './server/embedded/connect-embedded.js';
-export { DataDirectoryError } from './server/open-store.js';
 export { type RunningServer, type ServerOptions, startServer } from './server/start-server.js';

@@ -1,5 +1,6 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { faultOfDataFile } from '../storage/check-data-file.js';
 import type { ServerClock } from '../storage/clock.js';
 import { Collection, type CollectionIdentity } from '../storage/collection.js';
 import { newIndex, specOf } from '../storage/definitions.js';
@@ -9,57 +10,69 @@ import { decodeDocument } from '../values/decode.js';
 import { encodeDocument } from '../values/encode.js';
 import { type Binary, type Doc, doc, int32, isDoc, type Value } from '../values/value.js';
 
+import { DataDirectoryError } from './data-directory-error.js';
+
 /** The version of what stands in a data directory. A server refuses a newer one; older ones are converted at start-up. */
 export const FORMAT_VERSION = 1;
-
-/** A data directory that cannot be used; the message is a sentence for people. */
-export class DataDirectoryError extends Error {
-  override readonly name = 'DataDirectoryError';
-}
 
 /** A store without a disk: all is lost when the server ends. */
 export function openMemoryStore(clock: ServerClock): Store {
   return new Store(clock, null);
 }
 
+/** Written beside the data once the first transaction is on disk: from then on the data file must be whole. */
+const MARK = 'devdb.json';
+
 /** Opens the data in `directory` (which the caller owns), or begins a new data directory there. */
-export function openDurableStore(directory: string, clock: ServerClock): Store {
+export async function openDurableStore(directory: string, clock: ServerClock): Promise<Store> {
   const data = join(directory, 'data');
-  const isNew = !existsSync(data);
-  if (!isNew && !readdirSync(data).includes('data.mdb')) {
-    throw new DataDirectoryError(
-      `${data} exists but holds no data of a Flowline development server; choose another directory.`,
-    );
-  }
+  checkFiles(data);
   let disk: Disk;
   try {
     disk = new Disk(data);
   } catch (cause) {
-    throw new DataDirectoryError(
-      `The data in ${data} cannot be opened (${cause instanceof Error ? cause.message : String(cause)}): they are damaged or of another program. Move them away to begin anew.`,
-      { cause },
-    );
+    throw damaged(data, cause instanceof Error ? cause.message : String(cause), cause);
   }
   const store = new Store(clock, disk);
   const format = disk.get('meta', 'format');
   if (format === undefined) {
-    if (!isNew && [...disk.entries('records')].length > 0) {
-      throw new DataDirectoryError(
-        `${data} holds a database of another program; choose another directory.`,
-      );
-    }
-    void disk.commit([
-      {
-        table: 'meta',
-        key: 'format',
-        value: encodeDocument(doc(['version', int32(FORMAT_VERSION)])),
-      },
-    ]);
-    return store;
+    if (existsSync(join(data, MARK))) throw damaged(data, 'their format is not written in them');
+    const version = encodeDocument(doc(['version', int32(FORMAT_VERSION)]));
+    await disk.commit([{ table: 'meta', key: 'format', value: version }]);
+  } else {
+    checkFormat(format, data);
+    load(store, disk, data);
   }
-  checkFormat(format, data);
-  load(store, disk, data);
+  const mark = JSON.stringify({ program: 'flowline devdb', format: FORMAT_VERSION });
+  writeFileSync(join(data, MARK), `${mark}\n`);
   return store;
+}
+
+/** Refuses what is not ours and what lmdb would stumble over. */
+function checkFiles(data: string): void {
+  if (!existsSync(data)) return;
+  const names = readdirSync(data);
+  if (names.length === 0) return;
+  const file = join(data, 'data.mdb');
+  const isOurs = names.includes(MARK);
+  if (!names.includes('data.mdb')) {
+    if (isOurs) throw damaged(data, 'the file data.mdb is missing');
+    throw new DataDirectoryError(
+      `${data} exists but holds no data of a Flowline development server; choose another directory.`,
+    );
+  }
+  const fault = faultOfDataFile(file);
+  if (fault === null) return;
+  if (isOurs || statSync(file).size > 0) throw damaged(data, fault);
+  // A server that was killed before its first transaction leaves an empty file behind.
+  rmSync(file);
+}
+
+function damaged(data: string, why: string, cause?: unknown): DataDirectoryError {
+  return new DataDirectoryError(
+    `The data in ${data} are damaged or of another program: ${why}. Move them away to begin anew.`,
+    { cause },
+  );
 }
 
 function checkFormat(bytes: Uint8Array, data: string): void {
@@ -81,10 +94,7 @@ function load(store: Store, disk: Disk, data: string): void {
     }
     if (latest !== null) store.clock.resumeAfter(latest);
   } catch (cause) {
-    throw new DataDirectoryError(
-      `The data in ${data} are damaged (${cause instanceof Error ? cause.message : String(cause)}). Move them away to begin anew.`,
-      { cause },
-    );
+    throw damaged(data, cause instanceof Error ? cause.message : String(cause), cause);
   }
 }
 

@@ -4,7 +4,9 @@ import { FailPoints } from '../state/fail-points.js';
 import type { ServerState } from '../state/server-state.js';
 import { Sessions } from '../state/sessions.js';
 import { ServerClock } from '../storage/clock.js';
+import type { Store } from '../storage/store.js';
 import { serveConnection } from './connection.js';
+import { takeDirectory } from './embedded/ownership.js';
 import { startHousekeeping } from './housekeeping.js';
 import { openDurableStore, openMemoryStore } from './open-store.js';
 
@@ -48,11 +50,25 @@ export interface RunningServer {
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
   const clock = new ServerClock(options.nowMs);
-  const store =
-    options.directory === undefined
-      ? openMemoryStore(clock)
-      : openDurableStore(options.directory, clock);
-  await store.disk?.flushed();
+  const release = options.directory === undefined ? null : await takeDirectory(options.directory);
+  try {
+    const store =
+      options.directory === undefined
+        ? openMemoryStore(clock)
+        : await openDurableStore(options.directory, clock);
+    return await serve(options, store, release);
+  } catch (error) {
+    await release?.();
+    throw error;
+  }
+}
+
+async function serve(
+  options: ServerOptions,
+  store: Store,
+  release: (() => Promise<void>) | null,
+): Promise<RunningServer> {
+  const { clock } = store;
   const state: ServerState = {
     store,
     cursors: new Cursors(clock.nowMs),
@@ -83,7 +99,10 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     });
   });
   const host = options.host ?? '127.0.0.1';
-  const port = await listen(listener, host, options.port ?? 0);
+  const port = await listen(listener, host, options.port ?? 0).catch(async (error) => {
+    await store.disk?.close();
+    throw error;
+  });
   state.address = `${host}:${port}`;
   const stopHousekeeping = startHousekeeping(state, options.ttlIntervalMs ?? 1000);
   let closing: Promise<void> | null = null;
@@ -93,6 +112,7 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     for (const socket of sockets) socket.destroy();
     await stopped;
     await store.disk?.close();
+    await release?.();
   };
   return {
     uri: connectionString(state),

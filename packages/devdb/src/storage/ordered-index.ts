@@ -30,7 +30,7 @@ const NO_KEYS: IndexedKeys = { values: [], texts: [], multikey: 0 };
 
 /** A text above all entries that start with `prefix`: no part of a key starts with this unit. */
 export function after(prefix: string): string {
-  return `${prefix}\uffff`;
+  return `${prefix}\u00ff`;
 }
 
 /** Part of an index, in index order: entries from `low` (included) to `high` (excluded). */
@@ -112,12 +112,16 @@ export class OrderedIndex {
   }
 }
 
-/** A record id as three units that sort as the number does (48 bits). */
+/** A record id as six bytes that sort as the number does. */
 function recordText(recordId: RecordId): string {
+  const high = Math.floor(recordId / 0x1_0000_0000);
   return String.fromCharCode(
-    Math.floor(recordId / 0x1_0000_0000) & 0xffff,
-    (recordId >>> 16) & 0xffff,
-    recordId & 0xffff,
+    (high >>> 8) & 0xff,
+    high & 0xff,
+    (recordId >>> 24) & 0xff,
+    (recordId >>> 16) & 0xff,
+    (recordId >>> 8) & 0xff,
+    recordId & 0xff,
   );
 }
 
@@ -125,6 +129,7 @@ function isDescending(value: Value): boolean {
   return isNumeric(value) && Number(value.toString()) < 0;
 }
 
+/** Equality is quick to deny, so that one comparison is left. */
 function compareUnits(left: string, right: string): number {
-  return left < right ? -1 : left > right ? 1 : 0;
+  return left === right ? 0 : left < right ? -1 : 1;
 }

@@ -11,7 +11,7 @@ import {
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { DataDirectoryError } from '../open-store.js';
+import { DataDirectoryError } from '../data-directory-error.js';
 import type { EmbeddedServerOptions } from './embedded-main.js';
 import { openPresence, type Presence } from './presence.js';
 import { livenessOf, ownIdentity, type ProcessIdentity } from './process-identity.js';
@@ -240,8 +240,9 @@ async function startProcess(
 function explainExit(path: string, exit: { code: number | null; signal: string | null }): void {
   if (exit.code === 17) return;
   const log = readFileSync(join(path, 'server.log'), 'utf8').trim();
+  const hint = exit.signal === null ? '' : 'Its data are probably damaged. ';
   throw new DataDirectoryError(
-    `The development server of ${path} ended at its start (${exit.signal ?? `exit code ${exit.code}`}). ${log}`,
+    `The development server of ${path} ended at its start (${exit.signal ?? `exit code ${exit.code}`}). ${hint}${log}`,
   );
 }
 
