@@ -340,6 +340,7 @@ export const indexes: Readonly<Record<keyof Collections, readonly IndexDescripti
       partialFilterExpression: { 'pending.from': { $exists: true } },
     },
     { key: { project: 1, state: 1 }, name: 'project' },
+    { key: { activeRunIds: 1 }, name: 'places' },
   ],
   dagVersions: [{ key: { dagId: 1, createdAt: -1 }, name: 'history' }],
   runs: [
@@ -348,17 +349,19 @@ export const indexes: Readonly<Record<keyof Collections, readonly IndexDescripti
     // Queued runs in order of admission; counts by state.
     { key: { dagId: 1, state: 1, dueAt: 1, _id: 1 }, name: 'admission' },
     { key: { dagId: 1, logicalDate: 1, generation: 1 }, name: 'dates' },
-    { key: { state: 1, dagId: 1, dueAt: 1 }, name: 'queued' },
+    // Which DAGs have a run to admit.
+    { key: { state: 1, dagId: 1, materialized: 1, dueAt: 1 }, name: 'queued' },
     {
       key: { backfillId: 1, state: 1 },
       name: 'backfill',
-      partialFilterExpression: { backfillId: { $type: 'string' } },
+      // An equality with a text implies this; `$type` it would not.
+      partialFilterExpression: { backfillId: { $gt: '' } },
     },
     // Runs of backfills that wait for a place: few, and none that outlived its backfill.
     {
       key: { backfillId: 1 },
       name: 'backfill-queued',
-      partialFilterExpression: { backfillId: { $type: 'string' }, state: 'queued' },
+      partialFilterExpression: { backfillId: { $gt: '' }, state: 'queued' },
     },
     {
       key: { createdAt: 1 },
@@ -423,6 +426,7 @@ export const indexes: Readonly<Record<keyof Collections, readonly IndexDescripti
   backfills: [
     { key: { state: 1, createdAt: 1 }, name: 'state' },
     { key: { dagId: 1, createdAt: -1 }, name: 'newest' },
+    { key: { activeRunIds: 1 }, name: 'places' },
     // Whose open runs have to be counted when they close, also after a cancellation.
     {
       key: { state: 1 },

@@ -211,7 +211,7 @@ async function cancelStrays(context: StoreContext): Promise<void> {
   const { backfills, runs } = context.collections;
   const queued = await runs
     .find(
-      { backfillId: { $type: 'string' }, state: 'queued' },
+      { backfillId: { $gt: '' }, state: 'queued' },
       { projection: { backfillId: 1, cancelRequestedAt: 1 } },
     )
     .limit(strayRunsAtOnce)

@@ -12,7 +12,8 @@ import { releasePlace } from './take-place.js';
 export async function repairPlaces(context: StoreContext): Promise<number> {
   const { dags, backfills, runs } = context.collections;
   const projection = { activeRunIds: 1, dagId: 1 } as const;
-  const taken = { 'activeRunIds.0': { $exists: true } };
+  // Any id: an empty array has none, and the index holds only those that there are.
+  const taken = { activeRunIds: { $gt: '' } };
   const inDags = await dags.find(taken, { projection }).toArray();
   const inBackfills = await backfills.find(taken, { projection }).toArray();
   const holders = [
