@@ -20,29 +20,35 @@ import {
   type Missing,
   type Numeric,
   type ObjectId,
-  Timestamp,
+  type Timestamp,
   type Value,
 } from './value.js';
 
 /*
  * Index keys as text that JavaScript's own `<` puts into MongoDB's order (the idea of MongoDB's
- * KeyString; the coding is our own). Each part starts with a unit for the type's bracket, so that
- * types never mix, and no part is a prefix of another one, so that parts can be put together.
- * A descending part has all its units inverted.
+ * KeyString; the coding is our own). Each unit of the text is a byte: engines compare such strings
+ * without leaving compiled code, and keep them in half the space. Each part starts with a byte for
+ * the type's bracket, so that types never mix, and no part is a prefix of another one, so that
+ * parts can be put together. A descending part has all its bytes inverted.
  */
 
-const END = '\u0000';
-const MORE = '\u0001';
+/** Closes texts, documents and arrays; sorts before all that may follow instead. */
+const END = 0;
+const MORE = 1;
 
-/** The unit that opens a part of the given bracket (see `typeBracket`). */
-function bracketUnit(bracket: number): string {
-  return String.fromCharCode(bracket + 16);
+let bytes = Buffer.allocUnsafeSlow(4096) as ByteBuffer;
+let at = 0;
+
+/** Node's own slicing method, which its type declarations leave out. */
+interface ByteBuffer extends Buffer {
+  latin1Slice(start: number, end: number): string;
 }
 
 /** The text of one key part: equal values give equal text, smaller ones smaller text. */
 export function encodeKeyPart(value: Value | Missing, descending = false): string {
-  const text = encodeValue(value);
-  return descending ? invert(text) : text;
+  at = 0;
+  writePart(value, descending);
+  return bytes.latin1Slice(0, at);
 }
 
 /** The text of a whole key; `descending[i]` inverts the part at `i`. */
@@ -50,11 +56,11 @@ export function encodeKey(
   values: readonly (Value | Missing)[],
   descending: readonly boolean[],
 ): string {
-  let text = '';
+  at = 0;
   for (let index = 0; index < values.length; index++) {
-    text += encodeKeyPart(values[index], descending[index] ?? false);
+    writePart(values[index], descending[index] === true);
   }
-  return text;
+  return bytes.latin1Slice(0, at);
 }
 
 /**
@@ -62,146 +68,219 @@ export function encodeKey(
  * for bounds of `$gt` and `$lt`, which never leave the bracket. Inverted for a descending part.
  */
 export function bracketRange(value: Value | Missing, descending = false): [string, string] {
+  const opening = bracketByte(typeBracket(value));
+  return descending
+    ? [String.fromCharCode(0xff - opening), String.fromCharCode(0xff - opening + 1)]
+    : [String.fromCharCode(opening), String.fromCharCode(opening + 1)];
+}
+
+/** The byte that opens a part of the given bracket (see `typeBracket`). */
+function bracketByte(bracket: number): number {
+  return bracket + 16;
+}
+
+function reserve(count: number): void {
+  if (at + count <= bytes.length) return;
+  const larger = Buffer.allocUnsafeSlow(Math.max(bytes.length * 2, at + count)) as ByteBuffer;
+  bytes.copy(larger, 0, 0, at);
+  bytes = larger;
+}
+
+function writeByte(byte: number): void {
+  reserve(1);
+  bytes[at++] = byte;
+}
+
+function writePart(value: Value | Missing, descending: boolean): void {
+  const start = at;
+  writeValue(value);
+  if (!descending) return;
+  for (let index = start; index < at; index++) bytes[index] = 0xff - bytes[index]!;
+}
+
+function writeValue(value: Value | Missing): void {
   const bracket = typeBracket(value);
-  const low = bracketUnit(bracket);
-  const high = bracketUnit(bracket + 1);
-  return descending ? [`${invert(low)}`, invert(bracketUnit(bracket - 1))] : [low, high];
+  writeByte(bracketByte(bracket));
+  writeWithin(bracket, value as Value);
 }
 
-/** Each unit from the other end. */
-export function invert(text: string): string {
-  let inverted = '';
-  for (let index = 0; index < text.length; index++) {
-    inverted += String.fromCharCode(0xffff - text.charCodeAt(index));
-  }
-  return inverted;
-}
-
-function encodeValue(value: Value | Missing): string {
-  const bracket = typeBracket(value);
-  return bracketUnit(bracket) + encodeWithin(bracket, value as Value);
-}
-
-function encodeWithin(bracket: number, value: Value): string {
+function writeWithin(bracket: number, value: Value): void {
   switch (bracket) {
     case 10:
-      return encodeNumber(value as Numeric);
+      writeNumber(value as Numeric);
+      break;
     case 15:
-      return encodeText(value instanceof BSONSymbol ? value.value : (value as string));
+      writeText(value instanceof BSONSymbol ? value.value : (value as string));
+      break;
     case 20:
-      return encodeDoc(value as Doc);
+      writeDoc(value as Doc);
+      break;
     case 25:
-      return encodeArray(value as Value[]);
+      writeArray(value as Value[]);
+      break;
     case 30:
-      return encodeBinary(value as Binary);
+      writeBinary(value as Binary);
+      break;
     case 35:
-      return encodeBytes((value as ObjectId).id);
+      writeRaw((value as ObjectId).id);
+      break;
     case 40:
-      return value ? '\u0002' : MORE;
+      writeByte(value ? 2 : 1);
+      break;
     case 45:
-      return encodeDouble((value as Date).getTime());
+      writeDouble((value as Date).getTime());
+      break;
     case 47:
-      return uint32((value as Timestamp).high) + uint32((value as Timestamp).low);
+      writeTimestamp(value as Timestamp);
+      break;
     case 50:
-      return encodeText((value as BSONRegExp).pattern) + encodeText((value as BSONRegExp).options);
+      writeRegExp(value as BSONRegExp);
+      break;
     case 55:
-      return encodePointer(value as DbPointer);
+      writePointer(value as DbPointer);
+      break;
     case 60:
-      return encodeText((value as Code).code);
+      writeText((value as Code).code);
+      break;
     case 65:
-      return encodeText((value as Code).code) + encodeDoc((value as Code).scope as unknown as Doc);
-    default:
-      return '';
+      writeScopedCode(value as Code);
+      break;
   }
 }
 
-/** Text in code point order; a zero unit inside is escaped so that the end sorts first. */
-function encodeText(text: string): string {
-  if (!NEEDS_MAPPING.test(text)) return text + END + END;
-  let mapped = '';
-  for (let index = 0; index < text.length; index++) {
+/** Text as UTF-8, whose order is that of the code points; a zero inside is followed by a one. */
+function writeText(text: string): void {
+  const { length } = text;
+  reserve(length * 2 + 2);
+  for (let index = 0; index < length; index++) {
     const unit = text.charCodeAt(index);
-    if (unit === 0) mapped += END + MORE;
-    else if (unit < 0xd800) mapped += text[index]!;
-    else mapped += String.fromCharCode(unit >= 0xe000 ? unit - 0x800 : unit + 0x2000);
+    if (unit > 0x7f) {
+      writeEscaped(Buffer.from(text.slice(index), 'utf8'));
+      break;
+    }
+    bytes[at++] = unit;
+    if (unit === 0) bytes[at++] = MORE;
   }
-  return mapped + END + END;
+  reserve(2);
+  bytes[at++] = END;
+  bytes[at++] = END;
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: the zero unit is what is looked for.
-const NEEDS_MAPPING = /[\u0000\ud800-\uffff]/;
+function writeEscaped(utf8: Uint8Array): void {
+  reserve(utf8.length * 2);
+  for (const byte of utf8) {
+    bytes[at++] = byte;
+    if (byte === 0) bytes[at++] = MORE;
+  }
+}
 
-function encodeDoc(doc: Doc): string {
-  let text = '';
+function writeDoc(doc: Doc): void {
   for (const [key, value] of doc) {
     const bracket = typeBracket(value);
-    text += bracketUnit(bracket) + encodeText(key) + encodeWithin(bracket, value);
+    writeByte(bracketByte(bracket));
+    writeText(key);
+    writeWithin(bracket, value);
   }
-  return text + END;
+  writeByte(END);
 }
 
-function encodeArray(items: readonly Value[]): string {
-  let text = '';
-  for (const item of items) text += encodeValue(item);
-  return text + END;
+function writeArray(items: readonly Value[]): void {
+  for (const item of items) writeValue(item);
+  writeByte(END);
 }
 
-function encodeBytes(bytes: Uint8Array): string {
-  let text = '';
-  for (const byte of bytes) text += String.fromCharCode(byte);
-  return text;
+function writeRaw(raw: Uint8Array): void {
+  reserve(raw.length);
+  bytes.set(raw, at);
+  at += raw.length;
 }
 
-function encodeBinary(value: Binary): string {
-  return uint32(value.position) + String.fromCharCode(value.sub_type) + encodeBytes(value.value());
+function writeBinary(value: Binary): void {
+  writeUint32(value.position);
+  writeByte(value.sub_type);
+  writeRaw(value.value());
 }
 
-function encodePointer(value: DbPointer): string {
-  return uint32(value.namespace.length) + encodeText(value.namespace) + encodeBytes(value.id.id);
+function writeTimestamp(value: Timestamp): void {
+  writeUint32(value.high >>> 0);
+  writeUint32(value.low >>> 0);
 }
 
-function uint32(value: number): string {
-  return String.fromCharCode((value >>> 16) & 0xffff, value & 0xffff);
+function writeRegExp(value: BSONRegExp): void {
+  writeText(value.pattern);
+  writeText(value.options);
 }
 
-const view = new DataView(new ArrayBuffer(8));
+function writePointer(value: DbPointer): void {
+  writeUint32(value.namespace.length);
+  writeText(value.namespace);
+  writeRaw(value.id.id);
+}
 
-/** A double in four units: negative numbers with all bits turned, others with the sign turned. */
-function encodeDouble(value: number): string {
-  view.setFloat64(0, value === 0 ? 0 : value);
-  const negative = view.getUint8(0) > 0x7f;
-  const flip = negative ? 0xffff : 0;
-  return String.fromCharCode(
-    view.getUint16(0) ^ (negative ? 0xffff : 0x8000),
-    view.getUint16(2) ^ flip,
-    view.getUint16(4) ^ flip,
-    view.getUint16(6) ^ flip,
-  );
+function writeScopedCode(value: Code): void {
+  writeText(value.code);
+  writeDoc(value.scope as unknown as Doc);
+}
+
+function writeUint32(value: number): void {
+  reserve(4);
+  at = bytes.writeUInt32BE(value, at);
+}
+
+/** A double in eight bytes: negative numbers with all bits turned, others with the sign turned. */
+function writeDouble(value: number): void {
+  reserve(8);
+  const start = at;
+  at = bytes.writeDoubleBE(value === 0 ? 0 : value, at);
+  if (bytes[start]! < 0x80) {
+    bytes[start]! |= 0x80;
+    return;
+  }
+  for (let index = start; index < at; index++) bytes[index] = 0xff - bytes[index]!;
 }
 
 /**
  * The greatest double that is not above the number, then nothing where that is the number itself,
  * else the number's decimal digits. NaN is below all others.
  */
-function encodeNumber(value: Numeric): string {
-  if (value instanceof Int32) return encodeDouble(value.value) + END;
-  if (typeof value === 'number') {
-    return Number.isNaN(value) ? `${END}${END}${END}${END}${END}` : encodeDouble(value) + END;
+function writeNumber(value: Numeric): void {
+  const rounded = value instanceof Int32 ? value.value : toDouble(value);
+  if (Number.isNaN(rounded)) {
+    reserve(9);
+    bytes.fill(END, at, at + 9);
+    at += 9;
+    return;
   }
-  const rounded = toDouble(value);
-  if (value instanceof Long && Number.isSafeInteger(rounded)) return encodeDouble(rounded) + END;
-  if (Number.isNaN(rounded)) return `${END}${END}${END}${END}${END}`;
+  const isExact =
+    value instanceof Int32 ||
+    typeof value === 'number' ||
+    (value instanceof Long && Number.isSafeInteger(rounded));
+  if (isExact) {
+    writeDouble(rounded);
+    writeByte(END);
+  } else writeExact(value, rounded);
+}
+
+function writeExact(value: Long | Decimal128, rounded: number): void {
   const exact =
     value instanceof Decimal128 ? decimalParts(value) : decimalOfBigInt(value.toBigInt());
-  if (exact.kind !== 'finite') return encodeDouble(rounded) + END;
+  if (exact.kind !== 'finite') {
+    writeDouble(rounded);
+    writeByte(END);
+    return;
+  }
   let floor = Number.isFinite(rounded) ? rounded : Math.sign(rounded) * Number.MAX_VALUE;
   let distance = compareDecimalParts(exact, exactDecimalOfDouble(floor));
   if (distance < 0) {
     floor = nextBelow(floor);
     distance = 1;
   }
-  return distance === 0 ? encodeDouble(floor) + END : encodeDouble(floor) + encodeDigits(exact);
+  writeDouble(floor);
+  if (distance === 0) writeByte(END);
+  else writeDigits(exact);
 }
+
+const view = new DataView(new ArrayBuffer(8));
 
 /** The next double down; below the least one there is only minus infinity. */
 function nextBelow(value: number): number {
@@ -213,9 +292,15 @@ function nextBelow(value: number): number {
 }
 
 /** A decimal's sign, power of ten and digits without trailing zeros, in order. */
-function encodeDigits(parts: DecimalParts): string {
+function writeDigits(parts: DecimalParts): void {
   const digits = parts.digits.toString();
   const power = parts.exponent + digits.length + 0x4000;
-  const text = String.fromCharCode(power) + digits.replace(/0+$/, '') + END;
-  return parts.negative ? `${MORE}${invert(text)}` : `\u0002${text}`;
+  writeByte(parts.negative ? MORE : 2);
+  const start = at;
+  writeByte(power >> 8);
+  writeByte(power & 0xff);
+  writeRaw(Buffer.from(digits.replace(/0+$/, ''), 'latin1'));
+  writeByte(END);
+  if (!parts.negative) return;
+  for (let index = start; index < at; index++) bytes[index] = 0xff - bytes[index]!;
 }
