@@ -4,7 +4,14 @@ import type { ClientState } from '../commands/command.js';
 import { dispatch, errorReply } from '../commands/dispatch.js';
 import { DbError } from '../errors.js';
 import type { ServerState } from '../state/server-state.js';
-import { buildReply, FrameReader, parseRequest, type Request, WireError } from './wire.js';
+import {
+  buildReply,
+  type FaultyRequest,
+  FrameReader,
+  parseRequest,
+  type Request,
+  WireError,
+} from './wire.js';
 
 /** Unread requests above this stop the reading of more (a client that sends without waiting). */
 const MAX_QUEUED = 64;
@@ -19,7 +26,7 @@ export function serveConnection(
   const frames = new FrameReader();
   const closed = new AbortController();
   const client: ClientState = { connectionId, appName: null, signal: closed.signal };
-  const queue: Request[] = [];
+  const queue: (Request | FaultyRequest)[] = [];
   let running = false;
   let gone = false;
 
@@ -35,14 +42,17 @@ export function serveConnection(
   const runQueue = async () => {
     running = true;
     for (let request = queue.shift(); request !== undefined && !gone; request = queue.shift()) {
-      const outcome = await dispatch(server, client, request.body);
+      const outcome =
+        'fault' in request
+          ? { reply: errorReply(request.fault) }
+          : await dispatch(server, client, request.body);
       if (gone) break;
       if ('closeConnection' in outcome) {
         end();
         break;
       }
       if (socket.isPaused() && queue.length < MAX_QUEUED / 2) socket.resume();
-      if (!request.expectsReply) continue;
+      if (!('fault' in request) && !request.expectsReply) continue;
       if (!socket.write(encodeReply(request, outcome.reply))) await drained(socket);
     }
     running = false;
@@ -56,10 +66,9 @@ export function serveConnection(
         queue.push(parseRequest(message));
       }
     } catch (error) {
-      if (error instanceof WireError) return end();
-      // A document that is no BSON: the frame was whole, so the client can be told before it goes.
-      socket.end(buildReply({ requestId: 0, opCode: 'msg' }, errorReply(error)), end);
-      return;
+      // Where the framing is broken there is no telling where the next message starts.
+      if (error instanceof WireError || error instanceof RangeError) return end();
+      throw error;
     }
     if (queue.length >= MAX_QUEUED) socket.pause();
     if (!running) void runQueue();
@@ -69,7 +78,7 @@ export function serveConnection(
 }
 
 /** A reply that cannot be encoded or is too large becomes an error reply. */
-function encodeReply(request: Request, reply: Parameters<typeof buildReply>[1]): Buffer {
+function encodeReply(request: Request | FaultyRequest, reply: Parameters<typeof buildReply>[1]): Buffer {
   try {
     return buildReply(request, reply);
   } catch (error) {

@@ -2,6 +2,7 @@
  * The MongoDB wire protocol: OP_MSG both ways, and OP_QUERY for the first handshake of older drivers.
  * Every length that a peer states is checked before it is used; a lie is a WireError and costs that connection only.
  */
+import { DbError } from '../errors.js';
 import { decodeDocument } from '../values/decode.js';
 import { encodeDocument } from '../values/encode.js';
 import type { Doc } from '../values/value.js';
@@ -30,6 +31,13 @@ export interface Request {
   readonly body: Doc;
   /** False for `w: 0` writes: the client reads no answer. */
   readonly expectsReply: boolean;
+}
+
+/** A whole message whose documents cannot be read: it is answered with the error. */
+export interface FaultyRequest {
+  readonly requestId: number;
+  readonly opCode: 'msg' | 'query';
+  readonly fault: DbError;
 }
 
 /** Collects bytes of one connection and cuts them into whole messages. */
@@ -68,11 +76,16 @@ export class FrameReader {
 }
 
 /** Reads one whole message. Throws WireError on anything but a well-formed OP_MSG or OP_QUERY. */
-export function parseRequest(message: Buffer): Request {
+export function parseRequest(message: Buffer): Request | FaultyRequest {
   const requestId = message.readInt32LE(4);
   const opCode = message.readInt32LE(12);
-  if (opCode === OP_MSG) return parseMsg(message, requestId);
-  if (opCode === OP_QUERY) return parseQuery(message, requestId);
+  try {
+    if (opCode === OP_MSG) return parseMsg(message, requestId);
+    if (opCode === OP_QUERY) return parseQuery(message, requestId);
+  } catch (error) {
+    if (!(error instanceof DbError)) throw error;
+    return { requestId, opCode: opCode === OP_MSG ? 'msg' : 'query', fault: error };
+  }
   throw new WireError(`operation code ${opCode} is not supported; expected OP_MSG or OP_QUERY`);
 }
 
