@@ -6,7 +6,7 @@
  * are points of the index, and where a DAG has many jobs only those keys are asked for that hold work.
  *
  * Fairness: a runner takes its share of each pool that holds work and starts the next round one pool further. The list of
- * pools is asked for again when it is a second old, or did not give as many tasks as there are free slots.
+ * pools is asked for again when it is a second old, or when a pool that stood in it was empty.
  *
  * Dying after the write and before its answer is used: the lease lapses, and the attempt counts as lost. A batch names its
  * call in the lease, so that what was taken is read back by that name.
@@ -56,24 +56,29 @@ export async function claimTasks(
   const keysOfDag = groupByDag(params.serveKeys);
   const claimed: ClaimedTask[] = [];
   for (const isFresh of [false, true]) {
-    const pools = await poolsWithWork(context, [...keysOfDag.keys()], isFresh);
-    await claimFromPools(context, params, pools, keysOfDag, claimed);
+    const list = await poolsWithWork(context, [...keysOfDag.keys()], isFresh);
+    await claimFromPools(context, params, list, keysOfDag, claimed);
     // A list that was just read and did not suffice is all there is.
-    if (claimed.length >= params.limit || pools.wasRead) break;
+    if (claimed.length >= params.limit || list.wasRead) break;
   }
   return claimed;
 }
+
+/** Pools of a list just read that others may have emptied before the rest is left for the next time. */
+const mostMisses = 5;
 
 /** Takes shares pool by pool until the limit is reached or a round finds nothing. */
 async function claimFromPools(
   context: StoreContext,
   params: ClaimParams,
-  { pools }: PoolList,
+  list: PoolList,
   keysOfDag: ReadonlyMap<string, string[]>,
   claimed: ClaimedTask[],
 ): Promise<void> {
+  const pools = list.pools.filter((pool) => keysOfDag.has(dagOf(pool)));
   const start = context.rotation.turn++ % Math.max(1, pools.length);
   let open = [...pools.slice(start), ...pools.slice(0, start)];
+  let missesLeft = list.wasRead ? mostMisses : 1;
   while (open.length > 0 && claimed.length < params.limit) {
     const giving: string[] = [];
     for (const [index, pool] of open.entries()) {
@@ -83,9 +88,14 @@ async function claimFromPools(
       const got = await claimFromPool(context, params, pool, keysOfDag, share);
       claimed.push(...got);
       if (got.length === share) giving.push(pool);
+      if (got.length === 0 && --missesLeft === 0) return;
     }
     open = giving;
   }
+}
+
+function dagOf(pool: string): string {
+  return pool.slice(pool.lastIndexOf('/') + 1);
 }
 
 interface PoolList {
@@ -121,7 +131,7 @@ async function claimFromPool(
   keysOfDag: ReadonlyMap<string, string[]>,
   limit: number,
 ): Promise<ClaimedTask[]> {
-  const dagId = pool.slice(pool.lastIndexOf('/') + 1);
+  const dagId = dagOf(pool);
   let keys = keysOfDag.get(dagId) ?? [];
   if (keys.length > manyServeKeys) {
     keys = await context.collections.tasks.distinct('serveKey', {

@@ -1,5 +1,6 @@
 import type { StoreContext } from '../context.js';
 import { carryOutCancel } from './cancel-run.js';
+import { workThrough } from './work-through.js';
 
 const runsAtOnce = 200;
 
@@ -10,6 +11,6 @@ export async function continueCancels(context: StoreContext): Promise<number> {
     .sort({ cancelRequestedAt: 1 })
     .limit(runsAtOnce)
     .toArray();
-  for (const run of open) await carryOutCancel(context, run._id);
+  await workThrough(open, (run) => carryOutCancel(context, run._id));
   return open.length;
 }

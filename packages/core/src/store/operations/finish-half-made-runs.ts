@@ -2,6 +2,7 @@ import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
 import { NOW } from '../task-transitions.js';
 import { knownVersion, materialize } from './create-run.js';
+import { workThrough } from './work-through.js';
 
 const runsAtOnce = 100;
 
@@ -21,8 +22,8 @@ export async function finishHalfMadeRuns(
     .sort({ createdAt: 1 })
     .limit(runsAtOnce)
     .toArray();
-  for (const run of halfMade) {
-    await materialize(context, run, await knownVersion(context, run.dagId, run.version));
-  }
+  await workThrough(halfMade, async (run) =>
+    materialize(context, run, await knownVersion(context, run.dagId, run.version)),
+  );
   return halfMade.length;
 }

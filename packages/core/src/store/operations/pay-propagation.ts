@@ -2,6 +2,7 @@ import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
 import { NOW } from '../task-transitions.js';
 import { propagate } from './propagate.js';
+import { workThrough } from './work-through.js';
 
 const marksAtOnce = 200;
 
@@ -25,6 +26,6 @@ export async function payPropagation(context: StoreContext, olderThanMs: number)
     .limit(marksAtOnce)
     .toArray();
   // One after the other: the first of a run often pays for the others, which then cost one read.
-  for (const task of owed) await propagate(context, task._id);
+  await workThrough(owed, (task) => propagate(context, task._id));
   return owed.length;
 }

@@ -8,6 +8,7 @@ import { isClosedRun } from '../../model/states.js';
 import type { StoreContext } from '../context.js';
 import { releaseRoots, startRun } from './start-run.js';
 import { releasePlace } from './take-place.js';
+import { workThrough } from './work-through.js';
 
 export async function repairPlaces(context: StoreContext): Promise<number> {
   const { dags, backfills, runs } = context.collections;
@@ -36,7 +37,7 @@ export async function repairPlaces(context: StoreContext): Promise<number> {
     .toArray();
   const byId = new Map(found.map((run) => [run._id, run]));
   let repaired = 0;
-  for (const holder of holders) {
+  await workThrough(holders, async (holder) => {
     const run = byId.get(holder._id);
     if (run === undefined || isClosedRun(run.state)) {
       await releasePlace(context, holder);
@@ -45,7 +46,7 @@ export async function repairPlaces(context: StoreContext): Promise<number> {
       await startRun(context, holder);
       repaired += 1;
     }
-  }
+  });
   return repaired + (await finishStarts(context));
 }
 
@@ -54,6 +55,6 @@ async function finishStarts(context: StoreContext): Promise<number> {
     .find({ state: 'running', started: false }, { projection: { _id: 1 } })
     .limit(1_000)
     .toArray();
-  for (const run of halfStarted) await releaseRoots(context, run._id);
+  await workThrough(halfStarted, (run) => releaseRoots(context, run._id));
   return halfStarted.length;
 }

@@ -21,6 +21,7 @@ import { narrowTo } from '../server-time.js';
 import { attemptEnded, literal, NOW, settleStage, unlessFlagged } from '../task-transitions.js';
 import type { RescuedTask } from '../verbs/task-verbs.js';
 import { propagate } from './propagate.js';
+import { workThrough } from './work-through.js';
 
 const tasksAtOnce = 500;
 const inParallel = 8;
@@ -100,7 +101,9 @@ async function rescueAll(
     }
   };
   await Promise.all(Array.from({ length: Math.min(inParallel, queue.length) }, worker));
-  for (const task of rescued) if (isClosedTask(task.state)) await propagate(context, task.taskId);
+  const closed = rescued.filter((task) => isClosedTask(task.state));
+  // What fails here is owed, and paid by the leader; the caller has to hear of the rescue.
+  await workThrough(closed, (task) => propagate(context, task.taskId)).catch(() => {});
   return rescued;
 }
 
