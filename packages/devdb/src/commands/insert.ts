@@ -81,16 +81,25 @@ export async function insertOne(context: CommandContext, name: string, sent: Doc
 function prepare(context: CommandContext, sent: Doc): Doc {
   const id = sent.has('_id') ? sent.get('_id') : new ObjectId();
   checkId(id);
-  const document: Doc = new Map<string, Value>([['_id', id]]);
+  let isComplete = sent.keys().next().value === '_id';
   for (const [key, value] of sent) {
-    if (key === '_id') continue;
     if (key.startsWith('$')) {
       throw new DbError(2, `Document can't have $ prefixed field names: ${key}`);
     }
-    const isEmptyTime = value instanceof Timestamp && value.isZero();
-    document.set(key, isEmptyTime ? context.store.clock.tick() : value);
+    if (isEmptyTime(value)) isComplete = false;
+  }
+  // Documents are never changed in place, so that the usual one can be kept as it came.
+  if (isComplete) return sent;
+  const document: Doc = new Map<string, Value>([['_id', id]]);
+  for (const [key, value] of sent) {
+    if (key === '_id') continue;
+    document.set(key, isEmptyTime(value) ? context.store.clock.tick() : value);
   }
   return document;
+}
+
+function isEmptyTime(value: Value): boolean {
+  return value instanceof Timestamp && value.isZero();
 }
 
 /** Throws for a value that no `_id` may have: arrays, regular expressions, undefined, documents with operators. */

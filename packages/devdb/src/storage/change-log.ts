@@ -4,7 +4,7 @@
  * tells of, so that resume tokens survive a restart.
  */
 import { decodeDocument } from '../values/decode.js';
-import { encodeDocument } from '../values/encode.js';
+import { type Encodable, EncodedDocument, encodeDocument } from '../values/encode.js';
 import { type Binary, type Doc, isDoc, Long, type Timestamp, type Value } from '../values/value.js';
 import type { DiskChange } from './disk.js';
 
@@ -60,18 +60,28 @@ export class ChangeLog {
       : this.#events[this.#start]!.change.sequence - 1;
   }
 
-  /** Appends an event; `stored` receives what has to reach the disk with it (the dropped ones too). */
-  append(event: Omit<Change, 'sequence'>, stored: DiskChange[]): Change {
+  /**
+   * Appends an event; `stored` receives what has to reach the disk with it (the dropped ones too), null where there is no disk.
+   * `encoded` are the bytes of the event's document, where they are known already.
+   */
+  append(
+    event: Omit<Change, 'sequence'>,
+    stored: DiskChange[] | null,
+    encoded: Uint8Array | null = null,
+  ): Change {
     const change: Change = { ...event, sequence: this.#lastSequence + 1 };
     this.#lastSequence = change.sequence;
-    const bytes = encodeDocument(toDocument(change));
-    stored.push({ table: 'changes', key: change.sequence, value: bytes });
-    this.#keep(change, bytes.length);
+    if (stored === null) this.#keep(change, sizeOf(change, encoded));
+    else {
+      const bytes = encodeDocument(toDocument(change, encoded));
+      stored.push({ table: 'changes', key: change.sequence, value: bytes });
+      this.#keep(change, bytes.length);
+    }
     while (this.#events.length - this.#start > MAX_EVENTS || this.#bytes > MAX_BYTES) {
       const dropped = this.#events[this.#start]!;
       this.#start += 1;
       this.#bytes -= dropped.bytes;
-      stored.push({ table: 'changes', key: dropped.change.sequence, value: null });
+      stored?.push({ table: 'changes', key: dropped.change.sequence, value: null });
     }
     if (this.#start > MAX_EVENTS) {
       this.#events = this.#events.slice(this.#start);
@@ -121,8 +131,14 @@ export class ChangeLog {
   }
 }
 
-function toDocument(change: Change): Doc {
-  const out: Doc = new Map<string, Value>([
+/** About what an event takes, for the cap: its variable parts, and some for the rest. */
+function sizeOf({ document, updateDescription }: Change, encoded: Uint8Array | null): number {
+  const image = document ? (encoded ?? encodeDocument(document)).length : 0;
+  return 200 + image + (updateDescription ? encodeDocument(updateDescription).length : 0);
+}
+
+function toDocument(change: Change, encoded: Uint8Array | null): Encodable {
+  const out = new Map<string, Value | EncodedDocument>([
     ['time', change.time],
     ['kind', change.kind],
     ['database', change.database],
@@ -130,7 +146,9 @@ function toDocument(change: Change): Doc {
     ['uuid', change.uuid],
   ]);
   if (change.documentId !== undefined) out.set('documentId', change.documentId);
-  if (change.document) out.set('document', change.document);
+  if (change.document) {
+    out.set('document', encoded ? new EncodedDocument(encoded) : change.document);
+  }
   if (change.updateDescription) out.set('updateDescription', change.updateDescription);
   if (change.to) out.set('to', change.to);
   if (change.lsid) out.set('lsid', change.lsid);

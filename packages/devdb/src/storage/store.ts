@@ -199,7 +199,8 @@ export class Store {
         ...(kind === 'update' ? { updateDescription: describeUpdate(before!, after!) } : {}),
         ...(unit.session && unit.transaction ? unit.session : {}),
       },
-      unit.stored,
+      this.disk === null ? null : unit.stored,
+      encoded,
     );
   }
 

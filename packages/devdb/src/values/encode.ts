@@ -19,6 +19,14 @@ import {
 /** Documents that operators build may nest this deep before they are refused, as in MongoDB. */
 const MAX_ENCODED_NESTING = 200;
 
+/** A document that is encoded already: inside of another one its bytes are taken as they are. */
+export class EncodedDocument {
+  constructor(readonly bytes: Uint8Array) {}
+}
+
+/** What can be encoded. */
+export type Encodable = ReadonlyMap<string, Value | EncodedDocument>;
+
 let buffer = Buffer.allocUnsafeSlow(64 * 1024);
 let at = 0;
 
@@ -29,7 +37,7 @@ const KEEP_BYTES = 4 * 1024 * 1024;
  * The bytes of a document. Throws `BadValue` (2) for a key with a zero byte and for nesting that
  * no decoder would take; the size of the result is not limited here.
  */
-export function encodeDocument(doc: Doc): Buffer {
+export function encodeDocument(doc: Encodable): Buffer {
   at = 0;
   document(doc, 1);
   const bytes = Buffer.allocUnsafe(at);
@@ -61,7 +69,7 @@ function leave(start: number): void {
   buffer.writeInt32LE(at - start, start);
 }
 
-function document(doc: Doc, depth: number): void {
+function document(doc: Encodable, depth: number): void {
   const start = enter(depth);
   for (const [key, value] of doc) element(key, value, depth);
   leave(start);
@@ -121,7 +129,7 @@ function raw(bytes: Uint8Array, length: number): void {
 }
 
 /** Writes the type byte and the key, then the value; the type byte is settled by the value. */
-function element(key: string, value: Value, depth: number): void {
+function element(key: string, value: Value | EncodedDocument, depth: number): void {
   grow(1);
   const typeAt = at++;
   cString(key);
@@ -129,7 +137,7 @@ function element(key: string, value: Value, depth: number): void {
   buffer[typeAt] = type;
 }
 
-function payload(value: Value, depth: number): number {
+function payload(value: Value | EncodedDocument, depth: number): number {
   switch (typeof value) {
     case 'string':
       string(value);
@@ -174,7 +182,9 @@ function payload(value: Value, depth: number): number {
 }
 
 function rarePayload(
-  value: Exclude<Value, string | number | boolean | undefined | null | Doc | Value[] | Date>,
+  value:
+    | Exclude<Value, string | number | boolean | undefined | null | Doc | Value[] | Date>
+    | EncodedDocument,
   depth: number,
 ): number {
   if (value instanceof Long) {
@@ -220,6 +230,10 @@ function rarePayload(
     string(value.namespace);
     raw(value.id.id, 12);
     return 0x0c;
+  }
+  if (value instanceof EncodedDocument) {
+    raw(value.bytes, value.bytes.length);
+    return 0x03;
   }
   if (value instanceof MinKey) return 0xff;
   if (value instanceof MaxKey) return 0x7f;
