@@ -269,6 +269,17 @@ describe('retiring', () => {
     expect(await bench.store.listRuns({ dagId: id })).toHaveLength(1);
   });
 
+  test('writes down a fire, too, that would still have been punctual', async () => {
+    const id = bench.id();
+    await bench.deploy(id, everyDay, {
+      misfire: { policy: 'catch-up', maxCatchUp: 9, graceMs: 9 * day * 60_000 },
+    });
+    const { nextFireAt } = await bench.dag(id);
+    await bench.rewind(id, minutesBefore(nextFireAt!, 2 * day));
+    await bench.store.retireDag(id, 'tests');
+    expect([...(await bench.ledger(id)).values()]).toEqual(['skipped', 'skipped']);
+  });
+
   test('carries out a decision that was stored before, as it stands', async () => {
     const id = bench.id();
     const { version } = deployment(await bench.deploy(id, everyDay));

@@ -74,7 +74,7 @@ function decide(
       const pausedSpans = dag.pausedSpans.map(
         (span) => ({ ...span, to: span.to ?? now, onResume: 'skip' }) as const,
       );
-      const misfire = { policy: 'skip', maxCatchUp: 0 } as const;
+      const misfire = { ...definition.misfire, policy: 'skip' } as const;
       // A coalesced run that was growing will not be made: its fires are a line, too.
       const begun = dag.carry?.folding ?? null;
       const carry = dag.carry === null ? null : { ...dag.carry, folding: null };
