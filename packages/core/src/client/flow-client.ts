@@ -98,7 +98,7 @@ export class FlowClient {
       ...(options.reason === undefined ? {} : { reason: options.reason }),
     });
     // Only spares the wait for the leader's next tick, so its failure is none of the trigger.
-    if (result.created) await store.admitRuns(dagId).catch(() => {});
+    if (result.created) await store.admitRuns(dagId, result.runId).catch(() => {});
     return result;
   }
 

@@ -26,6 +26,7 @@ import { takePlace } from './take-place.js';
 
 /** How many runs one call looks at. */
 const runsAtOnce = 100;
+const startsAtOnce = 8;
 
 const queuedFields = {
   dagId: 1,
@@ -37,7 +38,11 @@ const queuedFields = {
   generation: 1,
 } as const;
 
-export async function admitRuns(context: StoreContext, dagId: string): Promise<string[]> {
+export async function admitRuns(
+  context: StoreContext,
+  dagId: string,
+  only?: string,
+): Promise<string[]> {
   const [dag] = await Promise.all([
     context.collections.dags.findOne({ _id: dagId }),
     finishRefusals(context, dagId),
@@ -47,9 +52,9 @@ export async function admitRuns(context: StoreContext, dagId: string): Promise<s
   if (known === null) return [];
   const { overlap, maxActiveRuns, maxQueuedRuns } = known.definition;
   const admission = new Admission(context, dag, await narrowTo(context.clock));
-  await admission.admitBackfills();
+  if (only === undefined) await admission.admitBackfills();
   if (overlap === 'allow') {
-    await admission.admitWithoutPlace(['schedule', 'manual', 'api']);
+    await admission.admitWithoutPlace(['schedule', 'manual', 'api'], only);
     await admission.admitInTurn(['catch-up'], maxActiveRuns);
   } else {
     if (overlap === 'skip') await admission.skipScheduled(maxActiveRuns);
@@ -96,10 +101,17 @@ class Admission {
     }
   }
 
-  async admitWithoutPlace(causes: readonly Cause[]): Promise<void> {
-    for (const run of await this.#queued(this.#admissible(causes), runsAtOnce)) {
-      await this.#start(run);
-    }
+  /** `only`: just this run. Of many that trigger at once each then starts its own, and not everybody's. */
+  async admitWithoutPlace(causes: readonly Cause[], only?: string): Promise<void> {
+    const admissible = this.#admissible(causes);
+    const queue =
+      only === undefined
+        ? await this.#queued(admissible, runsAtOnce)
+        : await this.#find(admissible, 1, only).toArray();
+    const worker = async () => {
+      for (let run = queue.shift(); run !== undefined; run = queue.shift()) await this.#start(run);
+    };
+    await Promise.all(Array.from({ length: Math.min(startsAtOnce, queue.length) }, worker));
   }
 
   /** First come, first served, while there are places. */
@@ -193,10 +205,15 @@ class Admission {
     return this.#find(causes, order).limit(limit).toArray();
   }
 
-  #find(causes: readonly Cause[], order: 1 | -1) {
+  #find(causes: readonly Cause[], order: 1 | -1, only?: string) {
     return this.#context.collections.runs
       .find(
-        { dagId: this.#dag._id, cause: { $in: [...causes] }, ...this.#due() },
+        {
+          dagId: this.#dag._id,
+          cause: { $in: [...causes] },
+          ...(only === undefined ? {} : { _id: only }),
+          ...this.#due(),
+        },
         { projection: queuedFields },
       )
       .sort({ dueAt: order, _id: order });

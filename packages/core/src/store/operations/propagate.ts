@@ -53,9 +53,11 @@ export async function propagate(
   id: string,
 ): Promise<{ readonly ready: readonly string[]; readonly runClosed: boolean }> {
   const { tasks, runs } = context.collections;
-  const task = await tasks.findOne({ _id: id }, { projection: fields });
+  const [task, run] = await Promise.all([
+    tasks.findOne({ _id: id }, { projection: fields }),
+    runs.findOne({ _id: id.slice(0, id.indexOf('/')) }),
+  ]);
   if (task === null || !isClosedTask(task.state)) return { ready: [], runClosed: false };
-  const run = await runs.findOne({ _id: task.runId });
   if (task.propagated) return { ready: [], runClosed: run === null || isClosedRun(run.state) };
   const version = await knownVersion(context, task.dagId, task.version);
   const isCancelling = run !== null && run.cancelRequestedAt !== null;

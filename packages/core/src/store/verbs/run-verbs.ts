@@ -47,8 +47,10 @@ export interface RunVerbs {
   /**
    * Gives places to queued runs of one DAG as its overlap rules allow and makes their root tasks ready. Every cause
    * goes through here. Returns the ids of the runs admitted by this call. Refused fires go to `fires`.
+   * `only` is for whoever has just made a run and wants no more than that it starts: under `overlap: 'allow'` nothing
+   * but that run is looked at. Elsewhere runs still come in their turn.
    */
-  admitRuns(dagId: string): Promise<string[]>;
+  admitRuns(dagId: string, only?: string): Promise<string[]>;
   /** DAGs that have a materialised queued run whose `notBefore` has passed. */
   findDagsWithQueuedRuns(limit: number): Promise<string[]>;
   /** Checks every id in every `activeRunIds` (DAGs and backfills): closed or gone, pulled; still queued, admission completed. */
