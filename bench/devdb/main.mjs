@@ -1,0 +1,139 @@
+// Inserts and indexed claims per second on the development server: node bench/devdb/main.mjs [--quick]
+// The driver runs in this process, the server in another one. Documents have about 407 bytes.
+import { fork } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { cpus, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { BSON, MongoClient } from 'mongodb';
+
+const quick = process.argv.includes('--quick');
+const SIZES = quick ? [10_000] : [10_000, 100_000];
+const CLIENTS = [1, 8, 32];
+const SECONDS = quick ? 2 : 4;
+
+const serverPath = fileURLToPath(new URL('./server.mjs', import.meta.url));
+
+async function startServer(directory) {
+  const child = fork(serverPath, directory ? [directory] : []);
+  const ready = await new Promise((resolve, reject) => {
+    child.once('message', resolve);
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}`)));
+  });
+  return {
+    ...ready,
+    residentMegabytes: () =>
+      new Promise((resolve) => {
+        child.once('message', ({ residentBytes }) => resolve(Math.round(residentBytes / 2 ** 20)));
+        child.send('memory');
+      }),
+    stop: () =>
+      new Promise((resolve) => {
+        child.removeAllListeners('exit');
+        child.once('exit', resolve);
+        child.kill();
+      }),
+  };
+}
+
+function task(number, state) {
+  return {
+    _id: `task-${String(number).padStart(10, '0')}`,
+    state,
+    pool: `pool-${number % 4}`,
+    priority: number % 10,
+    readyAt: new Date(1_700_000_000_000 + number),
+    attempt: 0,
+    token: 0,
+    runId: `run-${number >> 3}`,
+    job: 'extract-orders',
+    payload: 'x'.repeat(210),
+  };
+}
+
+async function fill(collection, count) {
+  for (let from = 0; from < count; from += 1000) {
+    const size = Math.min(1000, count - from);
+    await collection.insertMany(Array.from({ length: size }, (_, offset) => task(from + offset, 'ready')));
+  }
+}
+
+/** Runs `step` on so many clients at once for some seconds. */
+async function measure(clients, step) {
+  const times = [];
+  const end = performance.now() + SECONDS * 1000;
+  const started = performance.now();
+  await Promise.all(
+    Array.from({ length: clients }, async () => {
+      while (performance.now() < end) {
+        const before = performance.now();
+        await step();
+        times.push(performance.now() - before);
+      }
+    }),
+  );
+  times.sort((left, right) => left - right);
+  const seconds = (performance.now() - started) / 1000;
+  return {
+    perSecond: Math.round(times.length / seconds),
+    p50: times[Math.floor(times.length / 2)],
+    p99: times[Math.floor(times.length * 0.99)],
+  };
+}
+
+function print(what, mode, size, clients, { perSecond, p50, p99 }) {
+  console.log(
+    [
+      what.padEnd(8),
+      mode.padEnd(9),
+      String(size).padStart(7),
+      String(clients).padStart(3),
+      `${perSecond}/s`.padStart(9),
+      `p50 ${p50.toFixed(2)} ms`.padStart(14),
+      `p99 ${p99.toFixed(2)} ms`.padStart(14),
+    ].join('  '),
+  );
+}
+
+async function bench(mode, size) {
+  const directory = mode === 'durable' ? mkdtempSync(join(tmpdir(), 'devdb-bench-')) : undefined;
+  let server = await startServer(directory);
+  const client = await new MongoClient(server.uri, { maxPoolSize: 40, minPoolSize: 32 }).connect();
+  const tasks = client.db('bench').collection('tasks');
+  await tasks.createIndex({ state: 1, pool: 1, priority: -1, readyAt: 1 });
+  await tasks.createIndex({ runId: 1 });
+  await fill(tasks, size);
+  let number = size;
+  for (const clients of CLIENTS) {
+    print('insert', mode, size, clients, await measure(clients, () => tasks.insertOne(task(number++, 'new'))));
+    let token = 0;
+    let pool = 0;
+    print(
+      'claim',
+      mode,
+      size,
+      clients,
+      await measure(clients, () =>
+        tasks.findOneAndUpdate(
+          { state: 'ready', pool: `pool-${pool++ % 4}` },
+          { $set: { state: 'running', runner: 'r1', token: token++ }, $inc: { attempt: 1 } },
+          { sort: { priority: -1, readyAt: 1 }, returnDocument: 'after' },
+        ),
+      ),
+    );
+  }
+  const documents = await tasks.estimatedDocumentCount();
+  console.log(`memory   ${mode}  ${documents} documents  ${await server.residentMegabytes()} MB resident`);
+  await client.close();
+  await server.stop();
+  if (directory) {
+    server = await startServer(directory);
+    console.log(`start-up ${mode}  ${documents} documents  ${Math.round(server.startMs)} ms  ${await server.residentMegabytes()} MB resident`);
+    await server.stop();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+console.log(`${cpus()[0]?.model}, ${cpus().length} cores, Node ${process.version}`);
+console.log(`documents of ${BSON.calculateObjectSize(task(1, 'ready'))} bytes`);
+for (const size of SIZES) for (const mode of ['durable', 'in memory']) await bench(mode, size);
