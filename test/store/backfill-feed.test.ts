@@ -302,7 +302,7 @@ describe('dying anywhere', () => {
       },
     });
     expect(deaths).toBeGreaterThan(12);
-  });
+  }, 180_000);
 
   test('in creating leaves the backfill or nothing that anybody sees', async () => {
     const deaths = await atEveryDeath(bench, {
@@ -329,7 +329,7 @@ describe('dying anywhere', () => {
     await backfillDates.updateMany({}, { $set: { createdAt: day(1) } });
     await backfillOf(1);
     expect(await orphans()).toBe(0);
-  });
+  }, 180_000);
 
   test('in cancelling leaves it to be cancelled', async () => {
     const nextScene = await scenes();
@@ -350,7 +350,7 @@ describe('dying anywhere', () => {
       },
     });
     expect(deaths).toBeGreaterThan(10);
-  });
+  }, 180_000);
 });
 
 describe('a long plan', () => {

@@ -362,7 +362,7 @@ describe('dying anywhere in a deploy', () => {
       },
     });
     expect(deaths).toBeGreaterThan(8);
-  });
+  }, 180_000);
 
   test('that retires leaves it active or retired', async () => {
     const deaths = await atEveryDeath(bench, {
@@ -381,5 +381,5 @@ describe('dying anywhere in a deploy', () => {
       },
     });
     expect(deaths).toBeGreaterThan(5);
-  });
+  }, 180_000);
 });

@@ -163,7 +163,7 @@ describe('dying anywhere', () => {
       },
     });
     expect(deaths).toBeGreaterThan(5);
-  });
+  }, 180_000);
 
   test('in a resume and the settlement after it, too', async () => {
     const deaths = await atEveryDeath(bench, {
@@ -188,5 +188,5 @@ describe('dying anywhere', () => {
       },
     });
     expect(deaths).toBeGreaterThan(5);
-  });
+  }, 180_000);
 });

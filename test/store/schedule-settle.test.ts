@@ -345,7 +345,7 @@ describe('dying anywhere in a settlement', () => {
       },
     });
     expect(deaths).toBeGreaterThan(10);
-  });
+  }, 180_000);
 });
 
 describe('what the leader asks', () => {

@@ -177,5 +177,5 @@ describe('over years of outages, pauses, deploys and deaths', () => {
       ),
       { numRuns: 6, seed: 20_261_130 },
     );
-  });
+  }, 180_000);
 });
