@@ -12,8 +12,24 @@ const rule = (name, from, to, comment) => ({
   to: { path: to },
 });
 
+/** Rooms of packages/devdb/src from the bottom up; each may import those before it. */
+const devdbRooms = [
+  ...['values', 'expression', 'query', 'sort', 'projection', 'aggregate', 'update'],
+  ...['storage', 'planner', 'state', 'commands', 'server'],
+];
+const devdbArrows = devdbRooms.slice(0, -1).map((name, at) => {
+  const above = devdbRooms.slice(at + 1).join('|');
+  return rule(
+    `devdb-${name}-below-${devdbRooms[at + 1]}`,
+    `^packages/devdb/src/${name}/`,
+    `^packages/devdb/src/(${above})/`,
+    'arrows run one way',
+  );
+});
+
 module.exports = {
   forbidden: [
+    ...devdbArrows,
     {
       name: 'no-cycles',
       comment: 'Two files that import each other cannot be read apart.',

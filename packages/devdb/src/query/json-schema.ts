@@ -1,11 +1,11 @@
 import { badValue, DbError, failedToParse, typeMismatch } from '../errors.js';
 import { toDouble } from '../values/numbers.js';
 import { equalValues } from '../values/order.js';
+import { toRegExp } from '../values/pattern.js';
 import { typeName } from '../values/type-names.js';
 import { type Doc, isDoc, isNumeric, MISSING, type Missing, type Value } from '../values/value.js';
 import type { FilterNode } from './filter-node.js';
 import type { Predicate } from './path.js';
-import { toRegExp } from './regex.js';
 import { typeSet } from './type-test.js';
 
 /**

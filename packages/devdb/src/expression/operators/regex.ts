@@ -1,5 +1,5 @@
 import { DbError } from '../../errors.js';
-import { toRegExp } from '../../query/regex.js';
+import { toRegExp } from '../../values/pattern.js';
 import { typeName } from '../../values/type-names.js';
 import { BSONRegExp, type Doc, doc, int32, isDoc, type Value } from '../../values/value.js';
 import { type Evaluated, type Expression, isNullish } from '../expression.js';
