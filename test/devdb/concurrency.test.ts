@@ -90,7 +90,10 @@ describe('a transaction', () => {
     }));
 
   test('gets a write conflict for a unique key that another one has taken', async () => {
-    await things().createIndex({ n: 1 }, { unique: true, partialFilterExpression: { n: { $gt: 0 } } });
+    await things().createIndex(
+      { n: 1 },
+      { unique: true, partialFilterExpression: { n: { $gt: 0 } } },
+    );
     await inTransaction(async (first) => {
       await things().insertOne({ _id: 10, n: 9 }, { session: first });
       await inTransaction(async (second) => {
@@ -158,7 +161,9 @@ test('concurrent claims give each document to one owner', async () => {
       }
     }),
   );
-  expect(claims.sort((left, right) => left - right)).toEqual(Array.from({ length: 400 }, (_, id) => id));
+  expect(claims.sort((left, right) => left - right)).toEqual(
+    Array.from({ length: 400 }, (_, id) => id),
+  );
 });
 
 test('concurrent upserts of one key make one document', async () => {

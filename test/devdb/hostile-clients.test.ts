@@ -70,7 +70,10 @@ describe('a hostile or broken client', () => {
     ['an OP_MSG without sections', message(Buffer.alloc(4))],
     ['a section of an unknown kind', message(Buffer.from([0, 0, 0, 0, 9, 5, 0, 0, 0, 0]))],
     ['a section longer than its message', message(Buffer.from([0, 0, 0, 0, 0, 255, 255, 0, 0, 0]))],
-    ['unknown required flags', message(Buffer.concat([Buffer.from([128, 0, 0, 0, 0]), BSON.serialize(PING)]))],
+    [
+      'unknown required flags',
+      message(Buffer.concat([Buffer.from([128, 0, 0, 0, 0]), BSON.serialize(PING)])),
+    ],
     ['an HTTP request', Buffer.from('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')],
   ])('is cut off for %s, and nobody else is', async (_, bytes) => {
     expect(await outcome(bytes)).toBe('closed');
@@ -137,8 +140,17 @@ describe('a hostile or broken client', () => {
     const good = [
       command(PING),
       command({ insert: 'c', documents: [{ _id: 1, a: [1, 'x', { b: new Date(0) }] }], $db: 'x' }),
-      command({ find: 'c', filter: { a: { $in: [1, 2] }, $or: [{ b: 1 }] }, sort: { a: 1 }, $db: 'x' }),
-      command({ update: 'c', updates: [{ q: {}, u: { $set: { 'a.b': 1 } }, multi: true }], $db: 'x' }),
+      command({
+        find: 'c',
+        filter: { a: { $in: [1, 2] }, $or: [{ b: 1 }] },
+        sort: { a: 1 },
+        $db: 'x',
+      }),
+      command({
+        update: 'c',
+        updates: [{ q: {}, u: { $set: { 'a.b': 1 } }, multi: true }],
+        $db: 'x',
+      }),
       command({ aggregate: 'c', pipeline: [{ $group: { _id: '$a' } }], cursor: {}, $db: 'x' }),
     ];
     for (let round = 0; round < 400; round++) {
