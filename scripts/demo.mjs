@@ -8,6 +8,8 @@ import { spawn } from 'node:child_process';
 import { rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { connectStore } from '@flowline/core/internal';
+import { connectEmbedded } from '@flowline/devdb';
 
 const weather = fileURLToPath(new URL('../examples/weather', import.meta.url));
 const flow = fileURLToPath(new URL('../packages/cli/bin/flow.js', import.meta.url));
@@ -76,6 +78,22 @@ function startRunner(name) {
   });
 }
 
+/** The demo's own eyes on the database, so that looking costs no process. */
+async function openStore() {
+  const embedded = isEmbedded ? await connectEmbedded(dataDir) : undefined;
+  const store = await connectStore({
+    uri: embedded?.uri ?? env.FLOW_MONGODB_URI,
+    database: env.FLOW_DATABASE ?? 'flowline',
+  });
+  return {
+    store,
+    async close() {
+      await store.close();
+      await embedded?.close();
+    },
+  };
+}
+
 function check(claim, isTrue) {
   if (!isTrue) throw new Error(`not true: ${claim}`);
   process.stdout.write(`  ok  ${claim}\n`);
@@ -91,6 +109,7 @@ async function demo() {
   say('deploy the weather example');
   await run(['deploy'], { show: true });
 
+  const { store, close } = await openStore();
   const first = await startRunner('one');
   say('run one day; its job "convert" fails the first time on purpose');
   await run(['run', 'weather', '--param', 'day=2012-07-04', '--wait'], { show: true });
@@ -110,11 +129,8 @@ async function demo() {
   ];
   process.stdout.write(`$ flow ${asked.join(' ')}\n`);
   const { id } = JSON.parse(await run([...asked, '--json']));
-  const progress = async () => JSON.parse(await run(['backfill', 'show', id, '--json']));
-  for (let done = 0; done < 8; ) {
-    done = (await progress()).succeeded;
-    if (done < 8) await pause(50);
-  }
+  const progress = () => store.getBackfill(id);
+  while ((await progress()).succeeded < 8) await pause(20);
   first.child.kill('SIGKILL');
   const killed = await progress();
   say(
@@ -123,12 +139,8 @@ async function demo() {
   check('the backfill was in the middle', killed.endedAt === null && killed.succeeded < 31);
 
   process.stdout.write(await run(['backfill', 'show', id, '--wait']));
-  const runs = JSON.parse(
-    await run(['runs', 'weather', '--backfill', id, '--limit', '100', '--json']),
-  );
-  const views = await Promise.all(
-    runs.map(async (each) => JSON.parse(await run(['show', each.id, '--json']))),
-  );
+  const runs = await store.listRuns({ backfillId: id, limit: 100 });
+  const views = await Promise.all(runs.map((each) => store.viewRun(each.id)));
   const attempts = views.flatMap(({ tasks }) => tasks.flatMap((task) => task.attempts));
   const by = (runner) => attempts.filter((attempt) => attempt.runner === runner).length;
   const lost = attempts.filter(({ outcome }) => outcome === 'lost').length;
@@ -141,7 +153,7 @@ async function demo() {
   );
   check(
     '31 logical dates, each once',
-    new Set(runs.map(({ logicalDate }) => logicalDate)).size === 31,
+    new Set(runs.map(({ logicalDate }) => logicalDate.toISOString())).size === 31,
   );
   check(
     'every task succeeded exactly once',
@@ -154,6 +166,7 @@ async function demo() {
     by(second.id) > 0 && attempts.every(({ outcome }) => outcome !== null),
   );
 
+  await close();
   second.child.kill('SIGTERM');
   await new Promise((resolve) => second.child.once('exit', resolve));
   if (isEmbedded) await run(['db', 'stop']);
