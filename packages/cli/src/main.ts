@@ -4,32 +4,41 @@
  */
 import { createRequire } from 'node:module';
 import { UsageError } from '@flowline/core';
+import { didYouMean } from '@flowline/core/internal';
 import { findCommand } from './command-line/find-command.js';
+import { globalOptions } from './command-line/global-options.js';
 import { groupHelp, mainHelp } from './command-line/help.js';
 import { commandTable } from './command-line/table.js';
 import { exitCodeOf, exitCodeOfSignal, exitCodes } from './terminal/exit-codes.js';
 import { reportError } from './terminal/report-error.js';
 import { print, processTerminal, type Terminal } from './terminal/terminal.js';
 
+/** What a command that does not drain may still do after a signal: say goodbye, close its connections. */
+const farewellMs = 1_000;
+/** What a command that drains gets after a second signal. */
+const hurryMs = 1_500;
+
+/** What is known of the command that runs, once it is loaded. */
+interface Underway {
+  drains: boolean;
+}
+
 /** Runs `flow` with these arguments, for this process. Never throws. */
 export async function main(argv: readonly string[]): Promise<void> {
+  const underway: Underway = { drains: false };
   const interrupt = new AbortController();
-  let signals = 0;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-    process.on(signal, () => {
-      signals += 1;
-      interrupt.abort(signal);
-      // A second signal is an order; commands that drain listen for it themselves and get a moment to obey.
-      if (signals >= 2) setTimeout(() => process.exit(exitCodes.failed), 1_500).unref();
-    });
-  }
-  // A closed pipe (`flow runs | head`) is the reader's right and no fault.
+  listenForSignals(interrupt, underway);
+  // A closed pipe (`flow runs | head`) is the reader's right and no fault. What was asked for is done nevertheless;
+  // only what would print for ever ends.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code === 'EPIPE') process.exit(exitCodes.done);
+    if (error.code === 'EPIPE') interrupt.abort('EPIPE');
   });
+  process.stderr.on('error', () => {});
   const terminal = processTerminal(process.env, interrupt.signal);
+  // Should the process run out of things to wait for before the command has ended, that is no success.
+  process.exitCode = exitCodes.failed;
   try {
-    process.exitCode = await runCommand(argv, terminal);
+    process.exitCode = await runCommand(argv, terminal, underway);
   } catch (error) {
     if (interrupt.signal.aborted && error === interrupt.signal.reason) {
       process.exitCode = exitCodeOfSignal(interrupt.signal.reason);
@@ -40,7 +49,28 @@ export async function main(argv: readonly string[]): Promise<void> {
   }
 }
 
-async function runCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
+/** The first signal asks for an end, the second demands it. */
+function listenForSignals(interrupt: AbortController, underway: Underway): void {
+  let signals = 0;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      signals += 1;
+      interrupt.abort(signal);
+      const end = (code: number, ms: number) => setTimeout(() => process.exit(code), ms).unref();
+      if (!underway.drains) end(exitCodeOfSignal(signal), signals === 1 ? farewellMs : 0);
+      // Commands that drain listen for a second signal themselves and get a moment to obey.
+      else if (signals >= 2) end(exitCodes.failed, hurryMs);
+    });
+  }
+}
+
+async function runCommand(
+  given: readonly string[],
+  terminal: Terminal,
+  underway: Underway,
+): Promise<number> {
+  // `flow help deploy` is what many type first.
+  const argv = given[0] === 'help' ? [...given.slice(1), '--help'] : given;
   if (argv[0] === '--version' || argv[0] === '-v') {
     print(terminal, version());
     return exitCodes.done;
@@ -48,10 +78,7 @@ async function runCommand(argv: readonly string[], terminal: Terminal): Promise<
   const found = findCommand(commandTable, argv);
   if (found.kind === 'none') {
     const asked = argv.length === 0 || wantsHelp(argv);
-    if (!asked)
-      throw new UsageError(`flow needs a command, found only ${argv.join(' ')}`, {
-        hint: 'See flow --help.',
-      });
+    if (!asked) throw withoutCommand(argv);
     print(terminal, mainHelp(commandTable));
     return argv.length === 0 ? exitCodes.usage : exitCodes.done;
   }
@@ -67,7 +94,17 @@ async function runCommand(argv: readonly string[], terminal: Terminal): Promise<
     return exitCodes.done;
   }
   const args = parseArguments(path, command, rest);
+  underway.drains = command.drains === true;
   return command.run(args, { terminal, env: process.env, cwd: process.cwd(), table: commandTable });
+}
+
+function withoutCommand(argv: readonly string[]): UsageError {
+  const known = ['help', 'version', ...Object.keys(globalOptions)];
+  const flag = argv[0]?.replace(/^-+/, '').replace(/=.*/s, '') ?? '';
+  const near = known.includes(flag) ? undefined : didYouMean(flag, known);
+  return new UsageError(`flow needs a command, found only ${argv.join(' ')}`, {
+    hint: near === undefined ? 'See flow --help.' : `Did you mean --${near}? See flow --help.`,
+  });
 }
 
 function wantsHelp(argv: readonly string[]): boolean {
@@ -78,7 +115,9 @@ function wantsHelp(argv: readonly string[]): boolean {
 }
 
 function isDebug(argv: readonly string[]): boolean {
-  return argv.join(' ').includes('--log-level debug') || process.env.FLOW_LOG_LEVEL === 'debug';
+  return (
+    /(^| )--log-level[ =]debug( |$)/.test(argv.join(' ')) || process.env.FLOW_LOG_LEVEL === 'debug'
+  );
 }
 
 function version(): string {

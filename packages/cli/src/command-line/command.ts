@@ -42,6 +42,8 @@ export interface Command {
   readonly examples: readonly (readonly [line: string, explanation: string])[];
   /** Shown by --help below the options. */
   readonly notes?: string;
+  /** True where a first signal starts an orderly end that may take long; others have a second to end after it. */
+  readonly drains?: boolean;
   // biome-ignore lint/suspicious/noExplicitAny: each command names its own arguments; yargs has checked them
   run(args: GlobalFlags & Record<string, any>, context: CommandContext): Promise<number>;
 }

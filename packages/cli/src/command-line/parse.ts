@@ -14,9 +14,13 @@ export type Parsed = GlobalFlags & Record<string, any>;
 export function parseArguments(path: string, command: Command, rest: readonly string[]): Parsed {
   const options = { ...command.options, ...globalOptions };
   refuseUnknownFlags(path, options, rest);
-  const parsed = parserOf(path, options, rest).parseSync() as Parsed & { _: (string | number)[] };
+  // Values are judged below, in our own words; yargs only takes the line apart.
+  const plain = Object.fromEntries(
+    Object.entries(options).map(([name, { choices: _, ...option }]) => [name, option]),
+  );
+  const parsed = parserOf(path, plain, rest).parseSync() as Parsed & { _: (string | number)[] };
   for (const [name, option] of Object.entries(options))
-    checkValue(path, name, option, parsed[name]);
+    checkValue(path, name, option, parsed[name], rest);
   return { ...parsed, ...positionalsOf(path, command.positionals ?? [], parsed._.map(String)) };
 }
 
@@ -51,6 +55,7 @@ function parserOf(
     .parserConfiguration({
       'boolean-negation': false,
       'dot-notation': false,
+      'greedy-arrays': false,
       'parse-positional-numbers': false,
     })
     .options(options)
@@ -59,10 +64,14 @@ function parserOf(
     .wrap(100)
     .exitProcess(false)
     .fail((message, error) => {
-      if (error !== undefined && error !== null) throw error;
-      throw new UsageError(`${path}: ${message.replaceAll('\n', ' ')}`, {
-        hint: `See ${path} --help.`,
-      });
+      if (error !== undefined && error !== null && error.name !== 'YError') throw error;
+      const [, flag] = /^Not enough arguments following: (.+)$/.exec(message) ?? [];
+      throw new UsageError(
+        flag === undefined
+          ? `${path}: ${message.replaceAll(/\s+/g, ' ')}`
+          : `${path}: --${flag} needs a value`,
+        { hint: `See ${path} --help.` },
+      );
     });
 }
 
@@ -76,8 +85,13 @@ function refuseUnknownFlags(
   const known = new Set([...Object.keys(options), ...aliases]);
   for (const argument of argv) {
     if (argument === '--') return;
-    const [, dashes, name] = /^(--?)([A-Za-z][^=]*)/.exec(argument) ?? [];
-    if (name === undefined || known.has(name)) continue;
+    const [, dashes, name, value] = /^(--?)([A-Za-z][^=]*)(?:=(.*))?/s.exec(argument) ?? [];
+    if (name === undefined) continue;
+    if (known.has(name)) {
+      if (value === undefined || options[name]?.type !== 'boolean') continue;
+      if (value === 'true' || value === 'false') continue;
+      throw new OptionError(`--${name}`, 'no value, or true or false', value);
+    }
     const near = didYouMean(name, known);
     throw new UsageError(`${path} has no flag ${dashes}${name}`, {
       hint: near === undefined ? `See ${path} --help.` : `Did you mean --${near}?`,
@@ -85,14 +99,35 @@ function refuseUnknownFlags(
   }
 }
 
-function checkValue(path: string, name: string, option: Options, value: unknown): void {
+function checkValue(
+  path: string,
+  name: string,
+  option: Options,
+  value: unknown,
+  rest: readonly string[],
+): void {
   if (value === undefined) return;
   if (Array.isArray(value) && option.array !== true && option.type !== 'array') {
     throw new UsageError(`${path}: --${name} stands ${value.length} times, expected once`);
   }
   if (option.type === 'number' && !Number.isFinite(value)) {
-    throw new OptionError(`--${name}`, 'a number', value);
+    throw new OptionError(`--${name}`, 'a number', writtenValue(name, rest));
   }
+  const choices = option.choices as readonly string[] | undefined;
+  for (const given of choices === undefined ? [] : [value].flat()) {
+    if (choices?.includes(given as string)) continue;
+    const near = didYouMean(String(given), choices ?? []);
+    throw new OptionError(`--${name}`, choices?.join(', ') ?? '', given, {
+      ...(near === undefined ? {} : { hint: `Did you mean "${near}"?` }),
+    });
+  }
+}
+
+/** The value of a flag as it was typed: yargs has made a number of it. */
+function writtenValue(name: string, rest: readonly string[]): string | undefined {
+  const at = rest.findIndex((word) => word === `--${name}` || word.startsWith(`--${name}=`));
+  const word = rest[at] ?? '';
+  return word.includes('=') ? word.slice(word.indexOf('=') + 1) : rest[at + 1];
 }
 
 function positionalsOf(

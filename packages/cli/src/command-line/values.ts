@@ -1,4 +1,5 @@
 import { OptionError, parseDuration } from '@flowline/core';
+import { parseInstant } from '@flowline/core/internal';
 
 /** The whole number from 1 of a flag; undefined when it was not given. Throws OptionError naming the flag. */
 export function wholeFlag(flag: string, value: number | undefined): number | undefined {
@@ -13,11 +14,23 @@ export function durationFlag(flag: string, value: string | undefined): number | 
   return value === undefined ? undefined : parseDuration(value, flag);
 }
 
-/** An instant with an offset: nothing is guessed about the zone. */
-export function parseInstant(flag: string, text: string): Date {
-  const date = new Date(text);
-  if (!/(Z|[+-]\d\d:?\d\d)$/i.test(text) || Number.isNaN(date.getTime())) {
-    throw new OptionError(flag, 'an instant with its offset, such as 2026-03-08T07:30:00Z', text);
+/** How many lines of a list: the value of --limit, else `otherwise`. Throws OptionError. */
+export function limitFlag(value: number | undefined, otherwise = 20): number {
+  const limit = value ?? otherwise;
+  if (!Number.isInteger(limit) || limit < 1 || limit > 10_000) {
+    throw new OptionError('--limit', 'a whole number from 1 to 10000', limit);
   }
-  return date;
+  return limit;
+}
+
+/** An instant with an offset: nothing is guessed about the zone. Throws OptionError naming the flag. */
+export function instantFlag(flag: string, text: string): Date {
+  const expected = 'an instant with its offset, such as 2026-03-08T07:30:00Z';
+  if (!/(Z|[+-]\d\d:?\d\d)$/i.test(text)) throw new OptionError(flag, expected, text);
+  return new Date(parseInstant(text, 'UTC', flag));
+}
+
+/** An instant in which a date or a time without an offset is wall clock time of the zone. Throws OptionError. */
+export function localInstantFlag(flag: string, text: string, timeZone: string): Date {
+  return new Date(parseInstant(text, timeZone, flag));
 }

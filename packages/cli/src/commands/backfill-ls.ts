@@ -1,5 +1,6 @@
 import { backfillStates } from '@flowline/core/internal';
 import type { Command } from '../command-line/command.js';
+import { limitFlag } from '../command-line/values.js';
 import { backfillTable } from '../output/backfill-text.js';
 import { backfillJson, toJson } from '../output/shapes.js';
 import { requireDag } from '../session/require.js';
@@ -20,10 +21,11 @@ export const command: Command = {
   },
   examples: [['flow backfill ls weather', 'newest first']],
   async run(args, context) {
+    const limit = limitFlag(args.limit);
     return withSession(args, context, async ({ store }) => {
       if (args.dag !== undefined) await requireDag(store, args.dag);
       const backfills = await store.listBackfills({
-        limit: args.limit ?? 20,
+        limit,
         ...(args.dag === undefined ? {} : { dagId: args.dag }),
         ...(args.state === undefined ? {} : { state: args.state }),
       });

@@ -5,6 +5,7 @@ import { graphMermaid, graphText } from '../output/graph-text.js';
 import { problemCount, problemJson, problemText } from '../output/problem-text.js';
 import { toJson } from '../output/shapes.js';
 import { counted } from '../output/words.js';
+import { orSayWhichFile } from '../session/file-fault.js';
 import { loadProject } from '../session/load-project.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { note, print } from '../terminal/terminal.js';
@@ -36,8 +37,9 @@ export const command: Command = {
     ['flow compile --format mermaid', 'a flowchart for a README'],
   ],
   notes: 'Needs no database. Exit status 2 when there are errors.',
-  async run(args, { terminal, cwd, env }) {
-    const project = await loadProject(args, args.paths, { cwd, env });
+  async run(args, context) {
+    const { terminal, cwd } = context;
+    const project = await loadProject(args, args.paths, context);
     const { dags, problems, hasErrors } = project;
     const json = toJson({
       dags: dags.map(({ definition, version }) => ({ ...definition, version })),
@@ -47,7 +49,7 @@ export const command: Command = {
       note(terminal, `${problemText(terminal, problems, cwd)}\n`);
     if (args.out !== undefined && !hasErrors) {
       const path = resolve(cwd, args.out);
-      await writeFile(path, `${json}\n`);
+      await orSayWhichFile(path, writeFile(path, `${json}\n`));
       note(terminal, `wrote ${counted(dags.length, 'DAG')} to ${relative(cwd, path)}`);
     }
     if (args.json) print(terminal, json);

@@ -1,7 +1,7 @@
-import { connectEmbedded } from '@flowline/devdb';
 import type { Command } from '../command-line/command.js';
 import { toJson } from '../output/shapes.js';
 import { dataDirOf } from '../session/embedded-only.js';
+import { connectTo } from '../session/open-database.js';
 import { settingsOf } from '../session/settings-of.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { print } from '../terminal/terminal.js';
@@ -12,7 +12,7 @@ export const command: Command = {
     'A development server: it ends by itself when nobody has been connected for 30 s. Production is MongoDB.',
   async run(args, context) {
     const dataDir = dataDirOf(await settingsOf(args, context));
-    const embedded = await connectEmbedded(dataDir);
+    const embedded = await connectTo(dataDir);
     try {
       print(
         context.terminal,

@@ -44,14 +44,14 @@ export const command: Command = {
   notes:
     'Open runs go on under the version they were created with. Deploying the same code twice changes nothing.',
   async run(args, context) {
-    const { terminal, cwd, env } = context;
+    const { terminal, cwd } = context;
     const hasPaths = args.paths.length > 0;
     if (args.prune && hasPaths) {
       throw new UsageError('--prune needs the whole project, found paths', {
         hint: 'What is not in these paths is not gone. Run "flow deploy --prune" without paths.',
       });
     }
-    const project = await loadProject(args, args.paths, { cwd, env });
+    const project = await loadProject(args, args.paths, context);
     if (project.problems.length > 0)
       note(terminal, `${problemText(terminal, project.problems, cwd)}\n`);
     if (project.hasErrors) {
@@ -63,12 +63,18 @@ export const command: Command = {
       if (!args.json) for (const line of planLines(terminal, plan)) print(terminal, line);
       if (args.prune && !args.dryRun && !args.yes) await refuseUnconfirmed(plan, context);
       const done = args.dryRun ? plan : await deployAll(store, project, plan);
-      if (args.json) print(terminal, toJson({ dags: done, dryRun: args.dryRun === true }));
+      if (args.json) print(terminal, toJson({ dags: done.flatMap(deployedJson) }));
       else if (args.dryRun) print(terminal, 'dry run: nothing was stored');
       return exitCodes.done;
     });
   },
 };
+
+/** `{ id, version, change }`; what left the code without being pruned is not changed by this deploy. */
+function deployedJson({ id, version, change }: Planned) {
+  if (change === 'not in the code') return [];
+  return [{ id, version, change: change === 'revived' ? 'added' : change }];
+}
 
 /** What would change. Ownership of every DAG is checked before anything is written. */
 async function planAll(

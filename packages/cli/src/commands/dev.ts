@@ -1,12 +1,13 @@
-import { fork } from 'node:child_process';
 import { relative } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { Command } from '../command-line/command.js';
-import { watchSources } from '../loading/watch-sources.js';
+import { wholeFlag } from '../command-line/values.js';
+import { type SourceWatch, watchSources } from '../loading/watch-sources.js';
+import { compiles, type DevRunner, startDevRunner } from '../session/dev-processes.js';
 import { exitCodeOfSignal, exitCodes } from '../terminal/exit-codes.js';
 import { note } from '../terminal/terminal.js';
 
 export const command: Command = {
+  drains: true,
   positionals: [
     {
       name: 'paths',
@@ -24,74 +25,74 @@ export const command: Command = {
   },
   examples: [['flow dev', 'then, in another terminal: flow run hello --wait']],
   notes:
-    'Deploys, leads and runs in one process, on the embedded database unless a MongoDB URI is set. When a job file changes, running tasks are handed back and the process is replaced: Node cannot unload a module.',
+    'Deploys, leads and runs in one process, on the embedded database unless a MongoDB URI is set. When a source changes and compiles, running tasks are handed back and the process is replaced; while it does not compile, the code that was there goes on.',
   async run(args, { terminal, cwd }) {
-    const flags = runnerFlags(args);
-    const main = fileURLToPath(new URL('../../bin/flow.js', import.meta.url));
-    for (;;) {
-      const child = fork(
-        main,
-        ['runner', '--deploy', '--drain-timeout', '2s', ...flags, ...args.paths],
-        {
-          cwd,
-          stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
-          // The terminal sends its signals to this process only, so that one Ctrl-C is one drain.
-          detached: true,
-          env: { ...process.env, FLOW_DEV: '1' },
-        },
-      );
-      const ended = new Promise<number | null>((resolve) =>
-        child.once('exit', (code) => resolve(code)),
-      );
-      const watch = watchSources(cwd);
-      child.on('message', (message: { type?: string; files?: string[] }) => {
-        if (message.type === 'loaded') watch.add(message.files ?? []);
+    wholeFlag('--concurrency', args.concurrency);
+    const shared = [...flagsOf(args, sharedFlags), ...args.paths];
+    const forRunner = [...flagsOf(args, ['concurrency']), ...shared];
+    const say = (line: string) => note(terminal, terminal.colors.dim(line));
+    const interrupted = onAbort(terminal.interrupted);
+    const files = new Set<string>();
+    let watch: SourceWatch = watchSources(cwd);
+    const start = (): DevRunner =>
+      startDevRunner(forRunner, cwd, (loaded) => {
+        for (const file of loaded) files.add(file);
+        watch.add(loaded);
       });
-      const interrupted = onAbort(terminal.interrupted);
-      const first = await Promise.race([
-        watch.changed.then((file) => ({ kind: 'changed' as const, file })),
-        interrupted.then(() => ({ kind: 'interrupted' as const })),
-        // A child that ended by itself has said why; a change may mend it.
-        ended.then((code) => ({ kind: 'ended' as const, code })),
-      ]);
-      if (first.kind === 'ended' && !terminal.interrupted.aborted) {
-        if (first.code === exitCodes.unreachable) {
-          watch.close();
-          return first.code;
+    let runner = start();
+    try {
+      for (;;) {
+        const changed = watch.changed.then((file) => ({ file }));
+        // A runner that ended by itself has said why; a change may mend it.
+        const ended = runner.ended.then((code) => ({ code }));
+        let first = await Promise.race([changed, interrupted, ended]);
+        if (first !== undefined && 'code' in first) {
+          if (first.code === exitCodes.unreachable) return first.code;
+          say('waiting for a change');
+          first = await Promise.race([changed, interrupted]);
         }
-        note(terminal, terminal.colors.dim('waiting for a change'));
-        const next = await Promise.race([watch.changed, interrupted]);
+        if (first === undefined || terminal.interrupted.aborted) break;
+        say(`${relative(cwd, first.file)} changed`);
+        // Before the code is read, so that a change in the meantime is not lost.
         watch.close();
-        if (terminal.interrupted.aborted) return exitCodeOfSignal(terminal.interrupted.reason);
-        note(terminal, terminal.colors.dim(`${relative(cwd, String(next))} changed`));
-        continue;
+        watch = watchSources(cwd);
+        watch.add([...files]);
+        if (!runner.hasEnded()) {
+          const fine = await Promise.race([compiles(shared, cwd), interrupted]);
+          if (fine === undefined) break;
+          if (!fine) {
+            say('the code that was there goes on until this is mended');
+            continue;
+          }
+          runner.stop();
+          if ((await Promise.race([runner.ended.then(() => true), interrupted])) === undefined)
+            break;
+        }
+        runner = start();
       }
+      if (!runner.hasEnded()) runner.stop();
+      const hurry = () => runner.stop();
+      process.on('SIGINT', hurry).on('SIGTERM', hurry);
+      await runner.ended;
+      return exitCodeOfSignal(terminal.interrupted.reason);
+    } finally {
       watch.close();
-      child.kill('SIGTERM');
-      if (first.kind === 'interrupted') {
-        const force = () => child.kill('SIGTERM');
-        process.on('SIGINT', force).on('SIGTERM', force);
-        await ended;
-        return exitCodeOfSignal(terminal.interrupted.reason);
-      }
-      await ended;
-      if (first.kind === 'changed')
-        note(terminal, terminal.colors.dim(`${relative(cwd, first.file)} changed`));
     }
   },
 };
 
-/** The flags that the runner gets as this command got them. */
-function runnerFlags(args: Record<string, unknown>): string[] {
-  const names = ['config', 'mongodb-uri', 'database', 'data-dir', 'log-level', 'concurrency'];
+const sharedFlags = ['config', 'mongodb-uri', 'database', 'data-dir', 'log-level'];
+
+/** Flags as this command got them, for another process. */
+function flagsOf(args: Record<string, unknown>, names: readonly string[]): string[] {
   return names.flatMap((name) =>
     args[name] === undefined ? [] : [`--${name}`, String(args[name])],
   );
 }
 
-function onAbort(signal: AbortSignal): Promise<void> {
+function onAbort(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
 }

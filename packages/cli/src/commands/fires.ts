@@ -1,4 +1,5 @@
 import type { Command } from '../command-line/command.js';
+import { limitFlag } from '../command-line/values.js';
 import { fireJson, toJson } from '../output/shapes.js';
 import { table } from '../output/table.js';
 import { instant } from '../output/words.js';
@@ -19,9 +20,10 @@ export const command: Command = {
     ],
   ],
   async run(args, context) {
+    const limit = limitFlag(args.limit);
     return withSession(args, context, async (session) => {
       await requireDag(session.store, args.dag);
-      const fires = await session.store.listFires(args.dag, { limit: args.limit ?? 20 });
+      const fires = await session.store.listFires(args.dag, { limit });
       if (args.json) print(context.terminal, toJson(fires.map(fireJson)));
       else if (fires.length === 0)
         note(context.terminal, `every due fire of ${args.dag} became a run`);

@@ -5,6 +5,7 @@ import { ConflictError } from '@flowline/core';
 import { idOfClassName, isId } from '@flowline/core/internal';
 import type { Command } from '../command-line/command.js';
 import { toJson } from '../output/shapes.js';
+import { orSayWhichFile } from '../session/file-fault.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { print } from '../terminal/terminal.js';
 
@@ -29,9 +30,9 @@ export const command: Command = {
       });
     }
     for (const { path, text } of files) {
-      await mkdir(dirname(path), { recursive: true });
+      await orSayWhichFile(path, mkdir(dirname(path), { recursive: true }));
       // wx: a file that appears between the check and the write is not overwritten either.
-      await writeFile(path, text, { flag: 'wx' });
+      await orSayWhichFile(path, writeFile(path, text, { flag: 'wx' }));
     }
     const written = files.map(({ path }) => relative(cwd, path));
     if (args.json) print(terminal, toJson({ project, written }));

@@ -1,6 +1,7 @@
-import { NotFoundError, OptionError } from '@flowline/core';
+import { NotFoundError } from '@flowline/core';
 import { isClosedRun, type LogLine } from '@flowline/core/internal';
 import type { Command, CommandContext } from '../command-line/command.js';
+import { wholeFlag } from '../command-line/values.js';
 import { pauseFor } from '../session/pause-for.js';
 import { withSession } from '../session/with-session.js';
 import { exitCodes } from '../terminal/exit-codes.js';
@@ -25,9 +26,7 @@ export const command: Command = {
   notes:
     'With --json one JSON object per line. Lines are kept for the retention of the DAG (7 days unless set).',
   async run(args, context) {
-    if (args.tail !== undefined && (!Number.isInteger(args.tail) || args.tail < 1)) {
-      throw new OptionError('--tail', 'a whole number from 1', args.tail);
-    }
+    wholeFlag('--tail', args.tail);
     return withSession(args, context, async ({ store }) => {
       const run = await store.viewRun(args.run);
       if (run === null)

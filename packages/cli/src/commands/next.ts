@@ -1,8 +1,8 @@
-import { describe, type Schedule, UsageError } from '@flowline/core';
+import { describe, OptionError, type Schedule, UsageError } from '@flowline/core';
 import { parseSchedule, viewNextFires } from '@flowline/core/internal';
 import type { Command, CommandContext } from '../command-line/command.js';
-import { parseInstant, wholeFlag } from '../command-line/values.js';
-import { toJson } from '../output/shapes.js';
+import { localInstantFlag, wholeFlag } from '../command-line/values.js';
+import { nextFireJson, toJson } from '../output/shapes.js';
 import { table } from '../output/table.js';
 import { instant } from '../output/words.js';
 import { exitCodes } from '../terminal/exit-codes.js';
@@ -23,7 +23,7 @@ export const command: Command = {
     tz: { type: 'string', describe: 'IANA time zone of --cron (default UTC)', requiresArg: true },
     from: {
       type: 'string',
-      describe: 'fires after this instant (default: now)',
+      describe: 'fires after this instant, or date in the zone of the schedule (default: now)',
       requiresArg: true,
     },
     count: { type: 'number', describe: 'how many (default 5)', requiresArg: true },
@@ -46,25 +46,17 @@ export const command: Command = {
       throw new UsageError('--tz goes with --cron: a DAG has its own zone');
     }
     const count = wholeFlag('--count', args.count) ?? 5;
-    if (count > most) throw new UsageError(`--count: expected at most ${most}, found ${count}`);
+    if (count > most) throw new OptionError('--count', `at most ${most}`, count);
     const schedule =
       args.cron === undefined
         ? await scheduleOf(args.dag, args, context)
         : fromCron(args.cron, args.tz);
-    const after = args.from === undefined ? new Date() : parseInstant('--from', args.from);
+    const timeZone = 'timeZone' in schedule ? schedule.timeZone : 'UTC';
+    const after =
+      args.from === undefined ? new Date() : localInstantFlag('--from', args.from, timeZone);
     const fires = viewNextFires(schedule, { after, count });
     if (args.json) {
-      print(
-        terminal,
-        toJson(
-          fires.map(({ logicalDate, local, dataInterval, note }) => ({
-            logicalDate,
-            local,
-            dataInterval,
-            note,
-          })),
-        ),
-      );
+      print(terminal, toJson(fires.map(nextFireJson)));
       return exitCodes.done;
     }
     note(terminal, describe(schedule));

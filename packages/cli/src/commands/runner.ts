@@ -1,5 +1,5 @@
 import { CompileError } from '@flowline/core';
-import { executableJobs } from '@flowline/core/internal';
+import { connectStore, executableJobs } from '@flowline/core/internal';
 import { Runner } from '@flowline/runner';
 import type { Command } from '../command-line/command.js';
 import { durationFlag, wholeFlag } from '../command-line/values.js';
@@ -13,6 +13,7 @@ import { runnerLog } from '../terminal/runner-log.js';
 import { note } from '../terminal/terminal.js';
 
 export const command: Command = {
+  drains: true,
   positionals: [
     {
       name: 'paths',
@@ -47,8 +48,9 @@ export const command: Command = {
   ],
   notes:
     'A first SIGTERM or SIGINT drains: running tasks go on up to --drain-timeout, are then aborted and handed back. A second one forces. Exit status 143 or 130 after a clean drain, 4 when a task ignored its abort, 1 when forced.',
-  async run(args, { terminal, cwd, env }) {
-    const project = await loadProject(args, args.paths, { cwd, env });
+  async run(args, context) {
+    const { terminal, cwd } = context;
+    const project = await loadProject(args, args.paths, context);
     const { settings } = project;
     followParent(project.files);
     const errors = project.problems.filter(({ severity }) => severity === 'error');
@@ -60,6 +62,8 @@ export const command: Command = {
     const database = await openDatabase(settings);
     try {
       if (args.deploy) await deployProject(database.connection, project, terminal);
+      // A runner waits for a database that goes away; one that was never there is a mistake to be told.
+      else await (await connectStore(database.connection)).close();
       const runner = new Runner({
         connection: database.connection,
         jobs,

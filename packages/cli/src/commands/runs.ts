@@ -1,6 +1,6 @@
-import { OptionError } from '@flowline/core';
 import { causes, runStates } from '@flowline/core/internal';
 import type { Command } from '../command-line/command.js';
+import { limitFlag } from '../command-line/values.js';
 import { runJson, toJson } from '../output/shapes.js';
 import { table } from '../output/table.js';
 import { elapsed, instant, stateWord } from '../output/words.js';
@@ -27,10 +27,7 @@ export const command: Command = {
     ['flow runs weather --state failed --limit 100', 'what went wrong'],
   ],
   async run(args, context) {
-    const limit = args.limit ?? 20;
-    if (!Number.isInteger(limit) || limit < 1 || limit > 10_000) {
-      throw new OptionError('--limit', 'a whole number from 1 to 10000', limit);
-    }
+    const limit = limitFlag(args.limit);
     return withSession(args, context, async (session) => {
       if (args.dag !== undefined) await requireDag(session.store, args.dag);
       const runs = await session.store.listRuns({

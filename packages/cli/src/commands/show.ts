@@ -1,10 +1,17 @@
 import { describe, NotFoundError } from '@flowline/core';
-import { type Dag, type DagDefinition, didYouMean, type Store } from '@flowline/core/internal';
+import {
+  type Dag,
+  type DagDefinition,
+  didYouMean,
+  type FireView,
+  type Store,
+  viewNextFires,
+} from '@flowline/core/internal';
 import type { Command, CommandContext } from '../command-line/command.js';
 import { runText } from '../output/run-text.js';
-import { backfillJson, runJson, toJson } from '../output/shapes.js';
+import { backfillJson, nextFireJson, runJson, toJson } from '../output/shapes.js';
 import { table } from '../output/table.js';
-import { counted, instant, stateWord } from '../output/words.js';
+import { counted, instant, span, stateWord } from '../output/words.js';
 import { withSession } from '../session/with-session.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { print } from '../terminal/terminal.js';
@@ -54,9 +61,11 @@ async function showDag(
     store.listBackfills({ dagId: dag.id, state: ['running', 'paused'], limit: 5 }),
     store.findUnserved(100),
   ]);
+  const nextFires = comingFires(dag, definition);
   const unservedHere = unserved.filter(({ serveKey }) => serveKey.startsWith(`${dag.id}/`));
   if (json) {
     const facts = {
+      nextFires: nextFires.map(nextFireJson),
       runs,
       fires,
       recent: recent.map(runJson),
@@ -71,6 +80,8 @@ async function showDag(
     `${colors.bold(dag.id)}  version ${dag.version}, project ${dag.project}, ${dag.state}`,
   );
   print(terminal, scheduleLine(dag, definition));
+  if (nextFires.length > 0)
+    print(terminal, `next fires: ${nextFires.map(({ local }) => local).join(', ')}`);
   if (dag.broken !== null)
     print(terminal, colors.red(`the schedule cannot be evaluated: ${dag.broken}`));
   const counts = Object.entries(runs).map(
@@ -100,7 +111,7 @@ async function showDag(
           job.id,
           job.dependsOn.join(', ') || '-',
           String(job.retry.attempts),
-          `${job.timeoutMs / 1_000}s`,
+          span(job.timeoutMs),
         ]),
       ),
     );
@@ -131,9 +142,14 @@ async function showDag(
 function scheduleLine(dag: Dag, definition: DagDefinition | null): string {
   const schedule = definition?.schedule;
   if (schedule === undefined) return 'on demand';
-  const next =
-    dag.pausedAt === null
-      ? `next fire ${instant(dag.nextFireAt)}`
-      : `paused since ${instant(dag.pausedAt)}`;
-  return `${describe(schedule)}; ${next}; misfire ${definition?.misfire.policy}, overlap ${definition?.overlap}`;
+  const paused = dag.pausedAt === null ? '' : `; paused since ${instant(dag.pausedAt)}`;
+  return `${describe(schedule)}${paused}; misfire ${definition?.misfire.policy}, overlap ${definition?.overlap}`;
+}
+
+/** The first fires that the cursor stands before; none while the DAG is paused. */
+function comingFires(dag: Dag, definition: DagDefinition | null): FireView[] {
+  const schedule = definition?.schedule;
+  if (schedule === undefined || dag.nextFireAt === null || dag.broken !== null) return [];
+  if (dag.pausedAt !== null || dag.state !== 'active') return [];
+  return viewNextFires(schedule, { after: new Date(dag.nextFireAt.getTime() - 1), count: 3 });
 }

@@ -4,6 +4,7 @@ import type {
   Backfill,
   DataInterval,
   FireRecord,
+  FireView,
   Run,
   RunView,
   StoredError,
@@ -92,14 +93,45 @@ function attemptJson({ n, outcome, runner, startedAt, endedAt, error }: Attempt)
   return { n, outcome, runner, startedAt, endedAt, error };
 }
 
-/** `{ id, dag, version, from, to, state, total, succeeded, failed, cancelled, skipped, running, queued }` and what was asked for. */
+/** A backfill: `{ id, dag, version, from, to, state, total, ... }`, and what was asked for. */
 export function backfillJson(backfill: Backfill) {
-  const { id, dagId, ...rest } = backfill;
-  return { id, dag: dagId, ...rest };
+  return {
+    id: backfill.id,
+    dag: backfill.dagId,
+    version: backfill.version,
+    from: backfill.from,
+    to: backfill.to,
+    state: backfill.state,
+    total: backfill.total,
+    succeeded: backfill.succeeded,
+    failed: backfill.failed,
+    cancelled: backfill.cancelled,
+    skipped: backfill.skipped,
+    running: backfill.running,
+    queued: backfill.queued,
+    maxActive: backfill.maxActive,
+    order: backfill.order,
+    reprocess: backfill.reprocess,
+    params: backfill.params ?? null,
+    reason: backfill.reason,
+    createdAt: backfill.createdAt,
+    endedAt: backfill.endedAt,
+  };
 }
 
-export function fireJson({ dagId, ...rest }: FireRecord) {
-  return { dag: dagId, ...rest };
+/** A coming fire: `{ logicalDate, local, dataInterval, note }`. */
+export function nextFireJson({
+  logicalDate,
+  local,
+  dataInterval,
+  note,
+}: FireView): Omit<FireView, 'isExcluded'> {
+  return { logicalDate, local, dataInterval, note };
+}
+
+/** A fire, or a span of fires, that did not become a run of its own. */
+export function fireJson({ dagId, from, to, count, reason, runId, at }: FireRecord) {
+  return { dag: dagId, from, to, count, reason, run: runId, at };
 }
 
 /** JSON text with what a plain JSON.stringify cannot write: bigint as text of digits, bytes as base64. */

@@ -1,5 +1,5 @@
 import { type CompiledDag, compile, type Problem } from '@flowline/core';
-import type { GlobalFlags } from '../command-line/command.js';
+import type { CommandContext, GlobalFlags } from '../command-line/command.js';
 import type { Settings } from '../config/resolve-settings.js';
 import { loadJobs } from '../loading/load-jobs.js';
 import { settingsOf } from './settings-of.js';
@@ -19,9 +19,10 @@ export interface Project {
 export async function loadProject(
   flags: GlobalFlags,
   paths: readonly string[] | undefined,
-  { cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+  context: Pick<CommandContext, 'cwd' | 'env' | 'terminal'>,
 ): Promise<Project> {
-  const settings = await settingsOf(flags, { cwd, env });
+  const { cwd } = context;
+  const settings = await settingsOf(flags, context);
   const loaded = await loadJobs({
     cwd,
     root: settings.root,

@@ -1,5 +1,10 @@
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { StoreError } from '@flowline/core';
 import type { ConnectOptions } from '@flowline/core/internal';
+import type { EmbeddedConnection } from '@flowline/devdb';
 import type { Settings } from '../config/resolve-settings.js';
+import { fileFault } from './file-fault.js';
 
 export interface OpenDatabase {
   readonly connection: ConnectOptions;
@@ -18,12 +23,42 @@ export async function openDatabase(settings: Settings): Promise<OpenDatabase> {
       close: async () => {},
     };
   }
-  // Loaded only where it is used: production needs none of it.
-  const { connectEmbedded } = await import('@flowline/devdb');
-  const embedded = await connectEmbedded(dataDir);
+  const embedded = await connectTo(dataDir);
   return {
     connection: { uri: embedded.uri, database },
     isEmbedded: true,
     close: () => embedded.close(),
   };
+}
+
+/**
+ * The embedded server of a folder, started if it does not run. Throws UsageError for a folder that cannot be, StoreError
+ * (unreachable) where the server does not come up.
+ */
+export async function connectTo(dataDir: string): Promise<EmbeddedConnection> {
+  // Loaded only where it is used: production needs none of it.
+  const { connectEmbedded } = await import('@flowline/devdb');
+  try {
+    makeFolder(dataDir);
+    return await connectEmbedded(dataDir);
+  } catch (error) {
+    if ((error as Error).name !== 'DataDirectoryError') throw fileFault(dataDir, error);
+    throw new StoreError((error as Error).message, {
+      unreachable: true,
+      cause: error,
+      hint: 'FLOW_DATA_DIR names another folder, FLOW_MONGODB_URI a MongoDB instead.',
+    });
+  }
+}
+
+/** One level after the other: Node's own recursive mkdir never comes back from a parent that refuses with ENOENT. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  const parent = dirname(path);
+  if (parent !== path) makeFolder(parent);
+  try {
+    mkdirSync(path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
 }

@@ -1,7 +1,7 @@
 import { parseDuration } from '@flowline/core';
 import { keySlot } from '@flowline/core/internal';
 import type { CommandContext } from '../command-line/command.js';
-import { parseInstant } from '../command-line/values.js';
+import { instantFlag } from '../command-line/values.js';
 import { runJson, toJson } from '../output/shapes.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { print } from '../terminal/terminal.js';
@@ -26,7 +26,7 @@ export async function startRun(
   flags: StartRunFlags,
   context: CommandContext,
 ): Promise<number> {
-  const notBefore = flags.at === undefined ? undefined : parseInstant('--at', flags.at);
+  const notBefore = flags.at === undefined ? undefined : instantFlag('--at', flags.at);
   const delayMs = flags.delay === undefined ? undefined : parseDuration(flags.delay, '--delay');
   const slot = flags.key === undefined ? undefined : keySlot(flags.key);
   await requireDag(store, flags.dag);

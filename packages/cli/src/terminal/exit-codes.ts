@@ -33,7 +33,8 @@ export function exitCodeOf(error: unknown): number {
   }
 }
 
-/** The status after a signal that was answered with a clean end. */
+/** The status after a signal that was answered with a clean end; a reader that closed the pipe has what it wanted. */
 export function exitCodeOfSignal(signal: unknown): number {
+  if (signal === 'EPIPE') return exitCodes.done;
   return signal === 'SIGTERM' ? exitCodes.terminated : exitCodes.interrupted;
 }
