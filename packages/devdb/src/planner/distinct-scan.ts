@@ -40,15 +40,24 @@ export function planDistinct(
     const covered = new Set(paths.slice(0, position + 1));
     if (!conditions.every((one) => covered.has(one))) continue;
     const plan = planQuery(collection, filter, { hint: index.spec.key });
-    if (plan.stage === 'IXSCAN' && plan.index === index && isFixed(plan, position)) {
-      return { plan, position };
-    }
+    if (plan.stage !== 'IXSCAN' || plan.index !== index || !isFixed(plan, position)) continue;
+    if (hasAllValues(plan, position)) return { plan, position };
   }
   return null;
 }
 
 function isFixed({ parts }: IndexPlan, position: number): boolean {
   return parts.slice(0, position).every((part) => part?.every(({ point }) => point !== null));
+}
+
+/**
+ * Whether each value of a document that matches has an entry within the ranges. Not so for arrays where the ranges leave
+ * something out: by the value itself, or by another field of the same array. A leap could then miss a document's rest.
+ */
+function hasAllValues({ index, parts }: IndexPlan, position: number): boolean {
+  const isArray = (index.multikey >> position) & 1;
+  const before = index.multikey & ((1 << position) - 1);
+  return !isArray || (before === 0 && parts[position] === null);
 }
 
 /** Documents that match and have between them every value of the path. */

@@ -150,6 +150,9 @@ function indexPlan(
   sort: readonly SortField[] | null,
   forced: boolean,
 ): IndexPlan | null {
+  const leading = index.spec.key.keys().next().value!;
+  // Most indexes of a collection: neither a condition on the first field nor a sort by it.
+  if (!forced && !predicates.has(leading) && sort?.[0]?.path !== leading) return null;
   if (!forced && index.spec.partialFilter !== undefined) {
     if (!impliesPartial(predicates, filter, index.spec.partialFilter)) return null;
   }
