@@ -4,6 +4,9 @@ import { MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GoldenCase, goldenDirectory, readCases } from './golden/case-file.ts';
 import { runCase } from './golden/run-case.ts';
+import { COMPUTING } from './own-cases/computing.ts';
+import { READING } from './own-cases/reading.ts';
+import { WRITING } from './own-cases/writing.ts';
 
 /** The areas that a job store lives on. */
 const VITAL = [
@@ -114,9 +117,19 @@ describe.skipIf(directory === null)('the recorded answers of a real server', () 
   });
 });
 
-test.runIf(directory === null)(
-  'the recorded answers are not here: only the own cases are run',
-  () => {
-    expect(directory).toBeNull();
-  },
-);
+const OWN = [...READING, ...WRITING, ...COMPUTING];
+
+describe('our own cases', () => {
+  test.each(OWN.map((one) => [one.area, one.note, one] as const))('%s: %s', async (_, __, one) => {
+    expect(await runCase(client, one)).toBeNull();
+  });
+
+  test.skipIf(directory === null)('cover each area of the recorded ones', () => {
+    const areas = new Set(OWN.map((one) => one.area));
+    expect([...byArea(cases).keys()].filter((area) => !areas.has(area))).toEqual([]);
+  });
+
+  test.runIf(directory === null)('are all there is: the recorded answers are not here', () => {
+    expect(OWN.length).toBeGreaterThan(0);
+  });
+});

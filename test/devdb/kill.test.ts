@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectEmbedded, type EmbeddedConnection, stopEmbedded } from '@flowline/devdb';
-import { MongoClient } from 'mongodb';
+import { type Collection, MongoClient } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const KILLS = 50;
@@ -79,9 +79,7 @@ describe('a server that is killed again and again', () => {
   });
 
   /** The same question with an index and without one has the same answer. */
-  async function expectIndexesAgree(
-    items: ReturnType<ReturnType<MongoClient['db']>['collection']>,
-  ) {
+  async function expectIndexesAgree(items: Collection<Item>) {
     const filter = { state: 'done' };
     const byIndex = await items
       .find(filter, { hint: { state: 1, _id: 1 } })

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { MongoBackend } from '@agendajs/mongo-backend';
 import { Agenda } from 'agenda';
 import MongoStore from 'connect-mongo';
-import type { SessionData } from 'express-session';
 import { MongoClient } from 'mongodb';
 import mongoose from 'mongoose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -57,6 +56,7 @@ describe('mongoose', () => {
     },
     { timestamps: true, optimisticConcurrency: true },
   );
+  const decimal = (text: string) => mongoose.Types.Decimal128.fromString(text);
   let connection: mongoose.Connection;
 
   beforeAll(async () => {
@@ -73,9 +73,9 @@ describe('mongoose', () => {
     await Promise.all([Author.init(), Book.init()]);
     const ann = await Author.create({ name: 'Ann' });
     await expect(Author.create({ name: 'Ann' })).rejects.toMatchObject({ code: 11000 });
-    await Book.create([
-      { title: 'One', author: ann._id, tags: ['a', 'b'], price: '9.90' },
-      { title: 'Two', author: ann._id, tags: ['b'], price: '12.50' },
+    await Book.insertMany([
+      { title: 'One', author: ann._id, tags: ['a', 'b'], price: decimal('9.90') },
+      { title: 'Two', author: ann._id, tags: ['b'], price: decimal('12.50') },
     ]);
     const found = await Book.find({ tags: 'b', price: { $gt: 10 } })
       .populate('author')
@@ -96,7 +96,7 @@ describe('mongoose', () => {
   });
 
   test('runs a transaction', async () => {
-    const Author = connection.model('Author');
+    const Author = connection.model<{ name: string }>('Author');
     await connection.transaction(async (session) => {
       await Author.create([{ name: 'Bob' }], { session });
     });
@@ -120,7 +120,7 @@ test('connect-mongo keeps, touches and drops sessions', async () => {
       use((error, value) => (error ? reject(error) : resolve(value)));
     });
   const id = randomBytes(8).toString('hex');
-  const session = { cookie: { originalMaxAge: 60_000 }, user: 'ann' } as unknown as SessionData;
+  const session = { cookie: { originalMaxAge: 60_000 }, user: 'ann' } as unknown as Parameters<typeof store.set>[1];
   await call((done) => store.set(id, session, done));
   expect(await call((done) => store.get(id, done))).toMatchObject({ user: 'ann' });
   await call((done) => store.touch(id, session, done));
