@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Double, fromPlain, fromPlainDoc, type Plain } from '../values/from-plain.js';
 import { type Doc, Long } from '../values/value.js';
-import { compilePlain, type PlainDocs, runPlain } from './run-plain.js';
+import { compilePipeline } from './compile-pipeline.js';
+import { compilePlain, type PlainDocs, plainEnv, runPlain } from './run-plain.js';
 import { OUTPUTS, STAGES } from './stage-table.js';
 
 const c: PlainDocs = [
@@ -180,6 +181,9 @@ const cases: [readonly Plain[], readonly Plain[] | string][] = [
   [[{ $listSessions: {} }], 'error 73'],
   [[{ $listLocalSessions: {} }], 'error 73'],
   [[{ $geoNear: {} }], 'error 16605'],
+  [[{ $match: {} }, { $changeStream: {} }], 'error 40602'],
+  [[{ $changeStream: {} }], 'error 40573'],
+  [[{ $lookup: { from: 'd', pipeline: [{ $changeStream: {} }], as: 'r' } }], 'error 51047'],
   [[{ $out: 'd' }, { $match: {} }], 'error 40601'],
   [[{ $merge: 'd' }, { $match: {} }], 'error 40601'],
   [[{ $nosuch: 1 }], 'error 40324'],
@@ -209,6 +213,22 @@ describe('pipelines', () => {
     const { run } = compilePlain([{ $match: { _id: { $gte: 2 } } }, { $limit: 2 }]);
     expect([...run(endless())]).toHaveLength(2);
     expect(read).toBe(4);
+  });
+
+  it('ends when its time is over, inside of a $lookup too', () => {
+    const documents = Array.from({ length: 500 }, (_, _id) => fromPlainDoc({ _id }));
+    const over = new Error('over');
+    let looks = 0;
+    const env = {
+      ...plainEnv({}),
+      readCollection: () => documents,
+      checkTime() {
+        if (++looks > 20) throw over;
+      },
+    };
+    const stage = fromPlain({ $lookup: { from: 'd', pipeline: [], as: 'r' } });
+    const { run } = compilePipeline([stage], env);
+    expect(() => [...run(documents)]).toThrow(over);
   });
 
   it('leaves its documents as they are', () => {

@@ -45,7 +45,12 @@ export function compilePipeline(pipeline: readonly Value[], env: PipelineEnv): P
   scope.foldConstants();
   const first = pipeline.length > 0 ? stageForm(pipeline[0]!) : undefined;
   const ignoresSource = first !== undefined && STAGES.get(first.name)?.first === true;
-  return { run, leadingFilter: filterOf(first), ignoresSource, output };
+  return {
+    run: (source) => run(watched(source, env)),
+    leadingFilter: filterOf(first),
+    ignoresSource,
+    output,
+  };
 }
 
 /**
@@ -84,11 +89,23 @@ function compileStages(
       checkPipeline(inner);
       const run = compileStages(inner, innerScope, { ...env, collection }, '$lookup');
       const filter = plainFilter(inner);
-      return () => run(env.readCollection(collection, filter));
+      return () => run(watched(env.readCollection(collection, filter), env));
     },
   };
   const stages = pipeline.map((stage, index) => compileStage(stage, { ...shared, index }));
   return (source) => stages.reduce((documents, stage) => stage(documents), source);
+}
+
+/** How many documents are read between two looks at the clock. */
+const READ_BETWEEN_CHECKS = 64;
+
+/** The documents, as long as there is time for them. */
+function* watched(source: Iterable<Doc>, env: PipelineEnv): Generator<Doc> {
+  let read = 0;
+  for (const document of source) {
+    if (read++ % READ_BETWEEN_CHECKS === 0) env.checkTime?.();
+    yield document;
+  }
 }
 
 /** The leading filter of an inner pipeline, unless it depends on variables. */

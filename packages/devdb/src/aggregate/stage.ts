@@ -25,6 +25,8 @@ export interface PipelineEnv extends ExpressionEnv {
    * about the documents while they are read.
    */
   readCollection(name: string, filter?: Doc): Iterable<Doc>;
+  /** Called now and then while documents are read; throws when the command's time is over (50). */
+  checkTime?(): void;
   /** Random numbers from 0 up to but not including 1, for `$sample`. */
   random(): number;
   /**

@@ -5,7 +5,7 @@ import { DocumentScan } from '../planner/execute.js';
 import { planQuery } from '../planner/plan.js';
 import { compileFilter } from '../query/compile-filter.js';
 import { type Doc, doc, int32, Long, type Value } from '../values/value.js';
-import type { CommandContext } from './command.js';
+import { type CommandContext, timeLimit } from './command.js';
 import { expressionEnv } from './expression-env.js';
 import { readableCollection } from './namespaces.js';
 import { resolveName } from './views.js';
@@ -68,6 +68,9 @@ export function pipelineEnv(context: CommandContext, collection: string | null):
       }
       const stages = filter.size > 0 ? [doc(['$match', filter])] : [];
       return pipelineDocuments(context, name, stages);
+    },
+    checkTime() {
+      if (context.store.clock.nowMs() > context.deadlineMs) throw timeLimit();
     },
     random: context.server.random,
     generate: (stage) => generate(context, stage, collection),
