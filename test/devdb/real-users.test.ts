@@ -77,7 +77,7 @@ describe('mongoose', () => {
       { title: 'One', author: ann._id, tags: ['a', 'b'], price: decimal('9.90') },
       { title: 'Two', author: ann._id, tags: ['b'], price: decimal('12.50') },
     ]);
-    const found = await Book.find({ tags: 'b', price: { $gt: 10 } })
+    const found = await Book.find({ tags: 'b', price: { $gt: decimal('10') } })
       .populate('author')
       .lean();
     expect(found).toMatchObject([{ title: 'Two', author: { name: 'Ann' } }]);
@@ -120,7 +120,9 @@ test('connect-mongo keeps, touches and drops sessions', async () => {
       use((error, value) => (error ? reject(error) : resolve(value)));
     });
   const id = randomBytes(8).toString('hex');
-  const session = { cookie: { originalMaxAge: 60_000 }, user: 'ann' } as unknown as Parameters<typeof store.set>[1];
+  const session = { cookie: { originalMaxAge: 60_000 }, user: 'ann' } as unknown as Parameters<
+    typeof store.set
+  >[1];
   await call((done) => store.set(id, session, done));
   expect(await call((done) => store.get(id, done))).toMatchObject({ user: 'ann' });
   await call((done) => store.touch(id, session, done));

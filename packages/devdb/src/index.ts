@@ -8,3 +8,4 @@ export {
   stopEmbedded,
 } from './server/embedded/connect-embedded.js';
 export { type RunningServer, type ServerOptions, startServer } from './server/start-server.js';
+export type { AdversaryOptions } from './state/adversary.js';

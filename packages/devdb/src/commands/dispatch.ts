@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { DbError } from '../errors.js';
 import type { ServerState } from '../state/server-state.js';
 import { readSessionFields, type Session } from '../state/sessions.js';
-import { WriteUnit } from '../storage/store.js';
+import { WriteUnit, writeConflict } from '../storage/store.js';
 import { Binary, type Doc, doc, int32, Long } from '../values/value.js';
 import { type ClientState, type Command, type CommandContext, commitUnit } from './command.js';
 import { COMMANDS } from './command-table.js';
@@ -57,9 +57,15 @@ export async function dispatch(
       if (strike.closeConnection) return { closeConnection: true };
       if (strike.error !== null && strike.writeConcernError === null) throw strike.error;
     }
+    const { adversary } = server;
+    if (adversary !== null) {
+      await adversary.delay();
+      if (adversary.dropsConnection(command?.name ?? sentName)) return { closeConnection: true };
+    }
     if (command === undefined) throw new DbError(59, `no such command: '${sentName}'`);
     const reply = await runInSession(server, client, command, body);
     if (strike?.writeConcernError) reply.set('writeConcernError', strike.writeConcernError);
+    if (adversary?.losesReply(command.name)) return { closeConnection: true };
     return { reply: finishReply(server, reply) };
   } catch (error) {
     return { reply: finishReply(server, errorReply(error)) };
@@ -156,6 +162,9 @@ async function run(
     deadlineMs,
   };
   try {
+    if (transaction !== null && server.adversary?.conflicts() && !endsTransaction(command.name)) {
+      throw writeConflict();
+    }
     const reply = await command.run(context);
     // What others have made visible and is not on disk yet must not be read as safe.
     if (level === 'majority' || level === 'linearizable') await store.disk?.flushed();
@@ -169,6 +178,10 @@ async function run(
     // What a failed command did write must be as durable as what others may have seen of it.
     await commitUnit(context);
   }
+}
+
+function endsTransaction(name: string): boolean {
+  return name === 'commitTransaction' || name === 'abortTransaction';
 }
 
 function checkFields(command: Command, body: Doc): void {

@@ -234,6 +234,8 @@ export async function insertUpsert(
   const seed = seedUpsert(filter, compiled);
   const applied = compiled.apply(seed, { position: null, isInsert: true });
   const document = withIdFirst(applied.doc);
+  const { adversary } = context.server;
+  if (adversary?.racesUpserts) await adversary.delay();
   for (;;) {
     const collection = writableCollection(context, name);
     checkValidator(context, collection, document);

@@ -78,7 +78,10 @@ export function serveConnection(
 }
 
 /** A reply that cannot be encoded or is too large becomes an error reply. */
-function encodeReply(request: Request | FaultyRequest, reply: Parameters<typeof buildReply>[1]): Buffer {
+function encodeReply(
+  request: Request | FaultyRequest,
+  reply: Parameters<typeof buildReply>[1],
+): Buffer {
   try {
     return buildReply(request, reply);
   } catch (error) {

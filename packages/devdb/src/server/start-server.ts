@@ -1,4 +1,5 @@
-import { createServer, type Server, type Socket } from 'node:net';
+import { createServer, type ListenOptions, type Server, type Socket } from 'node:net';
+import { Adversary, type AdversaryOptions } from '../state/adversary.js';
 import { Cursors } from '../state/cursors.js';
 import { FailPoints } from '../state/fail-points.js';
 import type { ServerState } from '../state/server-state.js';
@@ -18,6 +19,8 @@ export interface ServerOptions {
   readonly host?: string;
   /** The TCP port; 0 (the default) takes a free one. */
   readonly port?: number;
+  /** The path of a unix socket to listen at instead of host and port. */
+  readonly socketPath?: string;
   /** The name of the one-node replica set (default `rs0`); null for a standalone server. */
   readonly replicaSet?: string | null;
   /** How many connections may be open at once (default 1,000); more are closed at once. */
@@ -28,6 +31,8 @@ export interface ServerOptions {
   readonly random?: () => number;
   /** How often expired documents are removed, in milliseconds (default 1,000). */
   readonly ttlIntervalMs?: number;
+  /** Mishaps of real deployments, for tests. Default none. */
+  readonly adversary?: AdversaryOptions;
   /** Called when the number of open connections changes. */
   readonly onConnections?: (open: number) => void;
 }
@@ -74,6 +79,7 @@ async function serve(
     cursors: new Cursors(clock.nowMs),
     sessions: new Sessions(clock.nowMs),
     failPoints: new FailPoints(),
+    adversary: options.adversary ? new Adversary(options.adversary) : null,
     replicaSet: options.replicaSet === undefined ? 'rs0' : options.replicaSet,
     address: '',
     startedAtMs: clock.nowMs(),
@@ -99,11 +105,15 @@ async function serve(
     });
   });
   const host = options.host ?? '127.0.0.1';
-  const port = await listen(listener, host, options.port ?? 0).catch(async (error) => {
+  const place =
+    options.socketPath === undefined
+      ? { host, port: options.port ?? 0, exclusive: true }
+      : { path: options.socketPath };
+  const port = await listen(listener, place).catch(async (error) => {
     await store.disk?.close();
     throw error;
   });
-  state.address = `${host}:${port}`;
+  state.address = options.socketPath ?? `${host}:${port}`;
   const stopHousekeeping = startHousekeeping(state, options.ttlIntervalMs ?? 1000);
   let closing: Promise<void> | null = null;
   const close = async () => {
@@ -115,7 +125,7 @@ async function serve(
     await release?.();
   };
   return {
-    uri: connectionString(state),
+    uri: connectionString(state, options.socketPath !== undefined),
     port,
     state,
     close: () => {
@@ -128,19 +138,21 @@ async function serve(
   };
 }
 
-function connectionString(state: ServerState): string {
+function connectionString(state: ServerState, isSocket: boolean): string {
+  if (isSocket) return `mongodb://${encodeURIComponent(state.address)}/?directConnection=true`;
   return state.replicaSet === null
     ? `mongodb://${state.address}/?directConnection=true`
     : `mongodb://${state.address}/?replicaSet=${state.replicaSet}`;
 }
 
-function listen(listener: Server, host: string, port: number): Promise<number> {
+/** Listens; the port of a TCP listener, 0 for a socket. */
+function listen(listener: Server, place: ListenOptions): Promise<number> {
   return new Promise((resolve, reject) => {
     listener.once('error', reject);
-    listener.listen({ host, port, exclusive: true }, () => {
+    listener.listen(place, () => {
       listener.off('error', reject);
       const address = listener.address();
-      resolve(typeof address === 'object' && address !== null ? address.port : port);
+      resolve(typeof address === 'object' && address !== null ? address.port : 0);
     });
   });
 }

@@ -1,4 +1,5 @@
 import type { Store } from '../storage/store.js';
+import type { Adversary } from './adversary.js';
 import type { Cursors } from './cursors.js';
 import type { FailPoints } from './fail-points.js';
 import type { Sessions } from './sessions.js';
@@ -9,6 +10,8 @@ export interface ServerState {
   readonly cursors: Cursors;
   readonly sessions: Sessions;
   readonly failPoints: FailPoints;
+  /** Makes mishaps for tests; null in use. */
+  readonly adversary: Adversary | null;
   /** What `hello` says: the replica set's name, or null for a standalone. */
   readonly replicaSet: string | null;
   /** `host:port` (or a socket path) where the server listens; known once it does. */
