@@ -5,10 +5,11 @@ import { DocumentScan } from '../planner/execute.js';
 import { planQuery } from '../planner/plan.js';
 import { compileFilter } from '../query/compile-filter.js';
 import { type Doc, doc, int32, Long, type Value } from '../values/value.js';
-import { type CommandContext, timeLimit } from './command.js';
+import type { CommandContext } from './command.js';
 import { expressionEnv } from './expression-env.js';
 import { readableCollection } from './namespaces.js';
 import { resolveName } from './views.js';
+import { WorkTime } from './work-time.js';
 
 /** Compiles a pipeline over a collection of the command's database; null for `{aggregate: 1}`. */
 export function compileCommandPipeline(
@@ -16,7 +17,11 @@ export function compileCommandPipeline(
   collection: string | null,
   pipeline: readonly Value[],
 ): Pipeline {
-  return compilePipeline(pipeline, pipelineEnv(context, collection));
+  const { nowMs } = context.store.clock;
+  const work = new WorkTime(nowMs, context.deadlineMs - nowMs());
+  const env = { ...pipelineEnv(context, collection), checkTime: () => work.check() };
+  const compiled = compilePipeline(pipeline, env);
+  return { ...compiled, run: (source) => work.measure(compiled.run(source)) };
 }
 
 /** The documents that come out of a pipeline over a collection or view; it must not write. */
@@ -68,9 +73,6 @@ export function pipelineEnv(context: CommandContext, collection: string | null):
       }
       const stages = filter.size > 0 ? [doc(['$match', filter])] : [];
       return pipelineDocuments(context, name, stages);
-    },
-    checkTime() {
-      if (context.store.clock.nowMs() > context.deadlineMs) throw timeLimit();
     },
     random: context.server.random,
     generate: (stage) => generate(context, stage, collection),
