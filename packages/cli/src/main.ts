@@ -5,13 +5,14 @@
 import { createRequire } from 'node:module';
 import { UsageError } from '@flowline/core';
 import { didYouMean } from '@flowline/core/internal';
+import type { CommandContext } from './command-line/command.js';
 import { findCommand } from './command-line/find-command.js';
 import { globalOptions } from './command-line/global-options.js';
 import { groupHelp, mainHelp } from './command-line/help.js';
 import { commandTable } from './command-line/table.js';
 import { exitCodeOf, exitCodeOfSignal, exitCodes } from './terminal/exit-codes.js';
 import { reportError } from './terminal/report-error.js';
-import { print, processTerminal, type Terminal } from './terminal/terminal.js';
+import { print, processTerminal } from './terminal/terminal.js';
 
 /** What a command that does not drain may still do after a signal: say goodbye, close its connections. */
 const farewellMs = 1_000;
@@ -37,15 +38,27 @@ export async function main(argv: readonly string[]): Promise<void> {
   const terminal = processTerminal(process.env, interrupt.signal);
   // Should the process run out of things to wait for before the command has ended, that is no success.
   process.exitCode = exitCodes.failed;
+  process.exitCode = await runFlow(
+    argv,
+    { terminal, env: process.env, cwd: process.cwd() },
+    underway,
+  );
+}
+
+/** Runs a command line and answers its exit status; errors are told on the terminal. Never throws. */
+export async function runFlow(
+  argv: readonly string[],
+  surroundings: Omit<CommandContext, 'table'>,
+  underway: Underway = { drains: false },
+): Promise<number> {
+  const { terminal, env } = surroundings;
   try {
-    process.exitCode = await runCommand(argv, terminal, underway);
+    return await runCommand(argv, { ...surroundings, table: commandTable }, underway);
   } catch (error) {
-    if (interrupt.signal.aborted && error === interrupt.signal.reason) {
-      process.exitCode = exitCodeOfSignal(interrupt.signal.reason);
-    } else {
-      reportError(error, terminal, isDebug(argv));
-      process.exitCode = exitCodeOf(error);
-    }
+    const { aborted, reason } = terminal.interrupted;
+    if (aborted && error === reason) return exitCodeOfSignal(reason);
+    reportError(error, terminal, isDebug(argv, env));
+    return exitCodeOf(error);
   }
 }
 
@@ -66,9 +79,10 @@ function listenForSignals(interrupt: AbortController, underway: Underway): void 
 
 async function runCommand(
   given: readonly string[],
-  terminal: Terminal,
+  context: CommandContext,
   underway: Underway,
 ): Promise<number> {
+  const { terminal } = context;
   // `flow help deploy` is what many type first.
   const argv = given[0] === 'help' ? [...given.slice(1), '--help'] : given;
   if (argv[0] === '--version' || argv[0] === '-v') {
@@ -95,7 +109,7 @@ async function runCommand(
   }
   const args = parseArguments(path, command, rest);
   underway.drains = command.drains === true;
-  return command.run(args, { terminal, env: process.env, cwd: process.cwd(), table: commandTable });
+  return command.run(args, context);
 }
 
 function withoutCommand(argv: readonly string[]): UsageError {
@@ -114,10 +128,8 @@ function wantsHelp(argv: readonly string[]): boolean {
   );
 }
 
-function isDebug(argv: readonly string[]): boolean {
-  return (
-    /(^| )--log-level[ =]debug( |$)/.test(argv.join(' ')) || process.env.FLOW_LOG_LEVEL === 'debug'
-  );
+function isDebug(argv: readonly string[], env: NodeJS.ProcessEnv): boolean {
+  return /(^| )--log-level[ =]debug( |$)/.test(argv.join(' ')) || env.FLOW_LOG_LEVEL === 'debug';
 }
 
 function version(): string {

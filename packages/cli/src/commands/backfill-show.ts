@@ -1,7 +1,7 @@
-import { NotFoundError } from '@flowline/core';
 import type { Command } from '../command-line/command.js';
 import { backfillText } from '../output/backfill-text.js';
 import { backfillJson, toJson } from '../output/shapes.js';
+import { requireBackfill } from '../session/require.js';
 import { watchBackfill } from '../session/watch-backfill.js';
 import { withSession } from '../session/with-session.js';
 import { exitCodes } from '../terminal/exit-codes.js';
@@ -21,12 +21,7 @@ export const command: Command = {
   async run(args, context) {
     return withSession(args, context, async ({ store }) => {
       if (args.wait) return watchBackfill(store, args.backfill, args.json === true, context);
-      const backfill = await store.getBackfill(args.backfill);
-      if (backfill === null) {
-        throw new NotFoundError(`there is no backfill "${args.backfill}"`, {
-          hint: 'See "flow backfill ls".',
-        });
-      }
+      const backfill = await requireBackfill(store, args.backfill);
       print(
         context.terminal,
         args.json ? toJson(backfillJson(backfill)) : backfillText(context.terminal, backfill),

@@ -82,11 +82,10 @@ function fromCron(cron: string, timeZone: string | undefined): Schedule {
   });
   const [problem] = problems;
   if (schedule !== undefined && problem === undefined) return schedule;
-  const flag = problem?.path === 'timeZone' ? '--tz' : '--cron';
-  throw new UsageError(
-    `${flag}: ${problem?.message ?? 'cannot be read'}`,
-    problem?.hint === undefined ? {} : { hint: problem.hint },
-  );
+  const flag = problem?.path.endsWith('timeZone') ? '--tz' : '--cron';
+  throw new UsageError(`${flag}: ${problem?.message ?? 'cannot be read'}`, {
+    hint: problem?.hint ?? "For example: --cron '30 2 * * *' --tz Europe/Paris",
+  });
 }
 
 async function scheduleOf(

@@ -98,6 +98,8 @@ function followParent(files: readonly string[]): void {
   if (process.send === undefined) return;
   process.send({ type: 'loaded', files: [...files, ...loadedFiles()] });
   process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  // Listening must not keep a runner alive that has failed.
+  process.channel?.unref();
 }
 
 function signalOf(interrupted: AbortSignal): Promise<unknown> {

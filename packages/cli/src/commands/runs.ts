@@ -1,10 +1,11 @@
+import { OptionError } from '@flowline/core';
 import { causes, runStates } from '@flowline/core/internal';
 import type { Command } from '../command-line/command.js';
 import { limitFlag } from '../command-line/values.js';
 import { runJson, toJson } from '../output/shapes.js';
 import { table } from '../output/table.js';
 import { elapsed, instant, stateWord } from '../output/words.js';
-import { requireDag } from '../session/require.js';
+import { requireBackfill, requireDag } from '../session/require.js';
 import { withSession } from '../session/with-session.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { note, print } from '../terminal/terminal.js';
@@ -28,7 +29,10 @@ export const command: Command = {
   ],
   async run(args, context) {
     const limit = limitFlag(args.limit);
+    if (args.before !== undefined && !/^[0-9a-z]{26}$/.test(args.before))
+      throw new OptionError('--before', 'the id of a run', args.before);
     return withSession(args, context, async (session) => {
+      if (args.backfill !== undefined) await requireBackfill(session.store, args.backfill);
       if (args.dag !== undefined) await requireDag(session.store, args.dag);
       const runs = await session.store.listRuns({
         limit,

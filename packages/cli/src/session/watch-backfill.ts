@@ -1,4 +1,3 @@
-import { NotFoundError } from '@flowline/core';
 import type { Backfill, Store } from '@flowline/core/internal';
 import type { CommandContext } from '../command-line/command.js';
 import { backfillText, progressWords } from '../output/backfill-text.js';
@@ -6,6 +5,7 @@ import { backfillJson, toJson } from '../output/shapes.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { note, print, type Terminal } from '../terminal/terminal.js';
 import { pauseFor } from './pause-for.js';
+import { requireBackfill } from './require.js';
 import { warnWithoutRunner } from './warn-without-runner.js';
 
 const lookEveryMs = 300;
@@ -27,11 +27,7 @@ export async function watchBackfill(
   const warn = warnWithoutRunner(store, terminal);
   try {
     for (;;) {
-      const backfill = await store.getBackfill(id);
-      if (backfill === null)
-        throw new NotFoundError(`there is no backfill "${id}"`, {
-          hint: 'See "flow backfill ls".',
-        });
+      const backfill = await requireBackfill(store, id);
       show.update(backfill);
       if (backfill.endedAt !== null) {
         show.stop();
