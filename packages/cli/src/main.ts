@@ -43,6 +43,16 @@ export async function main(argv: readonly string[]): Promise<void> {
     { terminal, env: process.env, cwd: process.cwd() },
     underway,
   );
+  // A job that ignores its signal would keep the process alive for as long as it likes.
+  if (underway.drains) await endProcess(process.exitCode);
+}
+
+/** Ends the process when what was printed has left it. */
+async function endProcess(code: number): Promise<never> {
+  for (const stream of [process.stdout, process.stderr]) {
+    await new Promise<void>((resolve) => stream.write('', () => resolve()));
+  }
+  process.exit(code);
 }
 
 /** Runs a command line and answers its exit status; errors are told on the terminal. Never throws. */
