@@ -2,10 +2,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectEmbedded, type EmbeddedConnection, stopEmbedded } from '@flowline/devdb';
-import { type Collection, MongoClient } from 'mongodb';
+import { type Collection, MongoClient, type MongoClientOptions } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const KILLS = 50;
+
+/** The driver asks a lost server again at most every half second, which is most of the time between two kills. */
+const RECONNECT_QUICKLY = {
+  minHeartbeatFrequencyMS: 20,
+  heartbeatFrequencyMS: 500,
+} as MongoClientOptions;
 
 interface Item {
   _id: string;
@@ -27,7 +33,7 @@ describe('a server that is killed again and again', () => {
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'devdb-kill-'));
     server = await connectEmbedded(directory);
-    client = await new MongoClient(server.uri, { serverSelectionTimeoutMS: 30_000 }).connect();
+    client = await new MongoClient(server.uri, RECONNECT_QUICKLY).connect();
   });
 
   afterAll(async () => {

@@ -98,6 +98,8 @@ async function nextBatch(context: CommandContext, cursor: OpenCursor, limit: num
     if (cursor.killed) throw new DbError(237, 'cursor killed while it waited');
     batch = takeBatch(source, limit);
   }
+  // A change is told to a stream only when it cannot be lost any more.
+  if (source.resumeToken && batch.documents.length > 0) await context.store.disk?.flushed();
   cursor.held = batch.held;
   source.pause?.();
   const extra = source.resumeToken

@@ -60,7 +60,6 @@ export class Disk {
 
   /** Makes the changes durable, all or none of them. Rejects if the disk refuses; then nothing later succeeds either. */
   commit(changes: readonly DiskChange[]): Promise<void> {
-    if (changes.length === 0) return this.flushed();
     return new Promise((resolve, reject) => {
       this.#waiting.push({ changes, resolve, reject });
       this.#running ??= this.#run();
@@ -69,7 +68,8 @@ export class Disk {
 
   /** Resolves when everything committed so far is on disk. */
   async flushed(): Promise<void> {
-    while (this.#running !== null) await this.#running;
+    // An empty batch comes through with the group that it waits in, however many come after it.
+    if (this.#running !== null) await this.commit([]);
     if (this.#failure !== undefined) throw this.#failure;
   }
 
@@ -81,11 +81,7 @@ export class Disk {
       this.#waiting = [];
       try {
         if (this.#failure !== undefined) throw this.#failure;
-        await this.#root.batch(() => {
-          for (const { changes } of group) {
-            for (const change of changes) this.#write(change);
-          }
-        });
+        await this.#writeGroup(group);
         for (const { resolve } of group) resolve();
       } catch (error) {
         // Memory is ahead of the disk from here on: nothing may be acknowledged any more.
@@ -96,10 +92,23 @@ export class Disk {
     this.#running = null;
   }
 
-  #write(change: DiskChange): void {
+  async #writeGroup(group: readonly Waiting[]): Promise<void> {
+    if (group.every(({ changes }) => changes.length === 0)) return;
+    // Mostly one and the same promise; each one that rejects means that nothing of the group is safe.
+    const written = new Set<Promise<boolean>>();
+    const committed = this.#root.batch(() => {
+      for (const { changes } of group) {
+        for (const change of changes) written.add(this.#write(change));
+      }
+    });
+    await Promise.all([committed, ...written]);
+  }
+
+  #write(change: DiskChange): Promise<boolean> {
     const table = this.#tables.get(change.table)!;
-    if (change.value === null) void table.remove(change.key);
-    else void table.put(change.key, change.value as Buffer);
+    return change.value === null
+      ? table.remove(change.key)
+      : table.put(change.key, change.value as Buffer);
   }
 
   /** Writes what waits and closes the environment. */
