@@ -137,7 +137,7 @@ const CODE_NAMES: ReadonlyMap<number, string> = new Map([
 ]);
 
 /** The name of an error code, as a reply's `codeName` gives it. */
-export function codeNameOf(code: number): string {
+function codeNameOf(code: number): string {
   return CODE_NAMES.get(code) ?? `Location${code}`;
 }
 

@@ -45,6 +45,13 @@ interface Material {
 }
 type Made<T> = fc.Arbitrary<(material: Material) => T>;
 
+/** An index that is asked for. */
+interface WantedIndex {
+  readonly key: Doc;
+  readonly sparse?: boolean;
+  readonly partialFilter?: Doc | undefined;
+}
+
 const operand: Made<Value> = fc.oneof(
   fc.nat().map(
     (at) =>
@@ -89,20 +96,20 @@ const filter: Made<Doc> = fc.oneof(
     .tuple(fields, fc.array(fields, { minLength: 1, maxLength: 2 }), fc.constantFrom('$or', '$and'))
     .map(
       ([outer, clauses, name]) =>
-        (material): Doc =>
+        (material: Material): Doc =>
           new Map<string, Value>([...outer(material), [name, clauses.map((one) => one(material))]]),
     ),
 );
 
 /** All values inside of the documents, and mostly the paths of the indexes. */
-function materialOf(documents: readonly Doc[], indexes: readonly Partial<IndexSpec>[]): Material {
+function materialOf(documents: readonly Doc[], indexes: readonly WantedIndex[]): Material {
   const values: Value[] = [];
   const visit = (one: Value): void => {
     if (one !== undefined) values.push(one);
     if (one instanceof Map || Array.isArray(one)) for (const inner of one.values()) visit(inner);
   };
   for (const one of documents) for (const inner of one.values()) visit(inner);
-  return { values, paths: [...indexes.flatMap(({ key }) => [...key!.keys()]), 'a', 'd.b'] };
+  return { values, paths: [...indexes.flatMap(({ key }) => [...key.keys()]), 'a', 'd.b'] };
 }
 
 const direction = fc.constantFrom(1, -1).map(int32);
@@ -128,7 +135,7 @@ const index = fc.record({
   partialFilter: fc.option(partialFilter, { nil: undefined, freq: 3 }),
 });
 
-function collectionOf(documents: readonly Doc[], wanted: readonly Partial<IndexSpec>[]) {
+function collectionOf(documents: readonly Doc[], wanted: readonly WantedIndex[]) {
   const identity: CollectionIdentity = {
     id: 1,
     database: 'test',
@@ -148,10 +155,10 @@ function collectionOf(documents: readonly Doc[], wanted: readonly Partial<IndexS
   return collection;
 }
 
-function indexOf(wanted: Partial<IndexSpec>, name: string): OrderedIndex {
+function indexOf(wanted: WantedIndex, name: string): OrderedIndex {
   const spec: IndexSpec = {
     name,
-    key: wanted.key!,
+    key: wanted.key,
     unique: false,
     sparse: wanted.sparse ?? false,
     stored: new Map(),
@@ -235,7 +242,7 @@ describe('an index never changes an answer', () => {
 });
 
 /** The collection without the documents that have no keys in one of the indexes (parallel arrays). */
-function built(documents: readonly Doc[], indexes: readonly Partial<IndexSpec>[]): Collection {
+function built(documents: readonly Doc[], indexes: readonly WantedIndex[]): Collection {
   const possible = documents.filter((document) => {
     try {
       collectionOf([document], indexes);

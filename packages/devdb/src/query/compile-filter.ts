@@ -35,7 +35,7 @@ export function compileFilter(filter: Doc, env: FilterEnv): Matcher {
 }
 
 /** Compiles a filter to a node, for use inside of other filters. */
-export function compileNode(filter: Doc, env: FilterEnv): FilterNode {
+function compileNode(filter: Doc, env: FilterEnv): FilterNode {
   return allOf(compileConjuncts(filter, env));
 }
 

@@ -33,10 +33,10 @@ export interface FieldCondition {
 }
 
 /** A test of one value that may tell the place in an array at which it found it. */
-export type ValueTest = (value: Value | Missing, position: MatchPosition | null) => boolean;
+type ValueTest = (value: Value | Missing, position: MatchPosition | null) => boolean;
 
 /** Compiles the filter of an `$elemMatch` on documents; injected to keep the imports one-way. */
-export type CompileNested = (filter: Doc, env: FilterEnv) => FilterNode;
+type CompileNested = (filter: Doc, env: FilterEnv) => FilterNode;
 
 /** What field operators need of their surroundings. */
 export interface FieldContext {

@@ -20,12 +20,12 @@ export function splitPath(dotted: string): Path {
 const DIGITS = /^\d+$/;
 
 /** Whether a path part can be an index of an array. */
-export function isIndexPart(part: string): boolean {
+function isIndexPart(part: string): boolean {
   return DIGITS.test(part);
 }
 
 /** A field of a document, or the element of an array that the key numbers exactly. */
-export function fieldOf(container: Doc | readonly Value[], key: string): Value | Missing {
+function fieldOf(container: Doc | readonly Value[], key: string): Value | Missing {
   if (container instanceof Map) {
     const value = container.get(key);
     return value !== undefined || container.has(key) ? value : MISSING;

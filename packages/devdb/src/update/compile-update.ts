@@ -20,7 +20,7 @@ export interface UpdateOptions extends FilterEnv {
 }
 
 /** How an update is applied to one document. */
-export interface ApplyOptions {
+interface ApplyOptions {
   /** Where the filter matched, for the positional `$`. */
   readonly position: MatchPosition | null;
   /** Whether the document is the seed of an upsert. */
@@ -28,7 +28,7 @@ export interface ApplyOptions {
 }
 
 /** The outcome for one document. `doc` is the given one where nothing was modified. */
-export interface Applied {
+interface Applied {
   readonly doc: Doc;
   readonly modified: boolean;
 }

@@ -21,11 +21,7 @@ import { checkStorable } from './storage-rules.js';
 import { dottedPath, type LeafOperator, type UpdateContext } from './update-context.js';
 
 /** Gives `next` as the new value, or what was found where that is the same. */
-export function change(
-  found: Value | Missing,
-  next: Value,
-  context: UpdateContext,
-): Value | Missing {
+function change(found: Value | Missing, next: Value, context: UpdateContext): Value | Missing {
   if (found !== MISSING && identicalValues(found, next)) return found;
   context.modified = true;
   return next;

@@ -190,7 +190,7 @@ class TreeBuilder {
 }
 
 /** Splits the path of an update; refuses (56) empty paths and empty parts. */
-export function splitUpdatePath(dotted: string): string[] {
+function splitUpdatePath(dotted: string): string[] {
   if (dotted === '') throw new DbError(56, 'An empty update path is not valid.');
   const parts = dotted.split('.');
   if (parts.includes('')) {

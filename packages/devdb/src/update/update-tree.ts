@@ -16,7 +16,7 @@ import {
 export type UpdateNode = LeafNode | FieldsNode | ElementsNode;
 
 /** The end of a path. */
-export interface LeafNode {
+interface LeafNode {
   readonly kind: 'leaf';
   readonly operator: LeafOperator;
 }
@@ -30,7 +30,7 @@ export interface FieldsNode {
 }
 
 /** Elements of an array by `$[]` (the empty name) and `$[identifier]`. */
-export interface ElementsNode {
+interface ElementsNode {
   readonly kind: 'elements';
   readonly children: Map<string, UpdateNode>;
   readonly filters: ReadonlyMap<string, (element: Value) => boolean>;
@@ -257,6 +257,6 @@ function cannotCreate(name: string, container: Value, place: LeafPlace): NotViab
 }
 
 /** The index that a path part names; leading zeros are taken, as by the server. */
-export function arrayIndex(part: string): number | null {
+function arrayIndex(part: string): number | null {
   return /^\d{1,9}$/.test(part) ? Number(part) : null;
 }

@@ -71,7 +71,7 @@ export function multiplyNumbers(
 }
 
 /** The exact whole number of an int or a long. */
-export function wholeNumber(value: Int32 | Long): bigint {
+function wholeNumber(value: Int32 | Long): bigint {
   return value instanceof Int32 ? BigInt(value.value) : value.toBigInt();
 }
 

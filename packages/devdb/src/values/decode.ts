@@ -40,16 +40,6 @@ export function decodeDocument(bytes: Uint8Array, offset = 0): Doc {
   return reader.document(1);
 }
 
-/** The length in bytes that a document at `offset` claims to have; not yet checked. */
-export function documentLength(bytes: Uint8Array, offset = 0): number {
-  return (
-    bytes[offset]! |
-    (bytes[offset + 1]! << 8) |
-    (bytes[offset + 2]! << 16) |
-    (bytes[offset + 3]! << 24)
-  );
-}
-
 function invalid(reason: string, at: number): DbError {
   return new DbError(22, `not a valid BSON document: ${reason} (at byte ${at})`);
 }

@@ -85,11 +85,6 @@ export function typeName(value: Value | Missing): TypeName | 'missing' {
   throw new TypeError(`not a BSON value: ${Object.prototype.toString.call(value)}`);
 }
 
-/** The code of a value's BSON type. */
-export function typeCode(value: Value): number {
-  return TypeCode[typeName(value) as TypeName];
-}
-
 /**
  * The place of a value's type in MongoDB's canonical order. Types of one bracket share it: all
  * numbers, string and symbol, undefined and the missing field.
