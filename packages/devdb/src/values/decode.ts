@@ -1,4 +1,5 @@
 import { DbError } from '../errors.js';
+import { type SliceableBuffer, TextCache } from './text-cache.js';
 import {
   Binary,
   BSONRegExp,
@@ -22,10 +23,8 @@ export const MAX_NESTING = 100;
 /** The largest instant that both BSON users and JavaScript agree on, in milliseconds. */
 const MAX_DATE_MS = 8.64e15;
 
-const CACHE_SIZE = 4096;
-const MAX_CACHED_LENGTH = 32;
-const keyCache: string[] = new Array(CACHE_SIZE).fill('');
-const textCache: string[] = new Array(CACHE_SIZE).fill('');
+const keyCache = new TextCache();
+const textCache = new TextCache();
 const strictUtf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
@@ -42,12 +41,6 @@ export function decodeDocument(bytes: Uint8Array, offset = 0): Doc {
 
 function invalid(reason: string, at: number): DbError {
   return new DbError(22, `not a valid BSON document: ${reason} (at byte ${at})`);
-}
-
-/** Node's own slicing methods, which its type declarations leave out; quicker than `toString`. */
-interface SliceableBuffer extends Buffer {
-  latin1Slice(start: number, end: number): string;
-  utf8Slice(start: number, end: number): string;
 }
 
 class Reader {
@@ -141,28 +134,9 @@ class Reader {
     return this.repeated(start, this.at - 1, keyCache);
   }
 
-  /**
-   * Text that is likely to have been seen before. Sharing one string saves its copy and, as most
-   * documents are kept in memory, its space.
-   */
-  private repeated(start: number, end: number, cache: string[]): string {
-    const { bytes } = this;
-    const length = end - start;
-    if (length > MAX_CACHED_LENGTH) return this.text(start, end);
-    let hash = length;
-    let high = 0;
-    for (let at = start; at < end; at++) {
-      const byte = bytes[at]!;
-      hash = (Math.imul(hash, 31) + byte) | 0;
-      high |= byte;
-    }
-    if (high > 0x7f) return this.text(start, end);
-    const slot = (hash ^ (hash >>> 13)) & (CACHE_SIZE - 1);
-    const cached = cache[slot]!;
-    if (cached.length === length && sameAscii(cached, bytes, start)) return cached;
-    const text = bytes.latin1Slice(start, end);
-    cache[slot] = text;
-    return text;
+  /** Text that is likely to have been seen before. */
+  private repeated(start: number, end: number, cache: TextCache): string {
+    return cache.ascii(this.bytes, start, end) ?? this.text(start, end);
   }
 
   private text(start: number, end: number): string {
@@ -307,11 +281,4 @@ class Reader {
     // The class declares a plain object; inside this server a scope is a Doc like all others.
     return new Code(code, scope as unknown as Record<string, unknown>);
   }
-}
-
-function sameAscii(text: string, bytes: Uint8Array, start: number): boolean {
-  for (let index = 0; index < text.length; index++) {
-    if (text.charCodeAt(index) !== bytes[start + index]) return false;
-  }
-  return true;
 }
