@@ -94,6 +94,13 @@ async function openStore() {
   };
 }
 
+/** Whether this runner is in the middle of a task of the backfill. */
+async function holdsTask(store, backfillId, runnerId) {
+  const running = await store.listRuns({ backfillId, state: ['running'] });
+  const views = await Promise.all(running.map((run) => store.viewRun(run.id)));
+  return views.some((run) => run?.tasks.some((task) => task.lease?.runner === runnerId));
+}
+
 function check(claim, isTrue) {
   if (!isTrue) throw new Error(`not true: ${claim}`);
   process.stdout.write(`  ok  ${claim}\n`);
@@ -130,7 +137,8 @@ async function demo() {
   process.stdout.write(`$ flow ${asked.join(' ')}\n`);
   const { id } = JSON.parse(await run([...asked, '--json']));
   const progress = () => store.getBackfill(id);
-  while ((await progress()).succeeded < 8) await pause(20);
+  while ((await progress()).succeeded < 8 || !(await holdsTask(store, id, first.id)))
+    await pause(5);
   first.child.kill('SIGKILL');
   const killed = await progress();
   say(
