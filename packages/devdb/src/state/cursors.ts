@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { DbError } from '../errors.js';
-import { encodeDocument } from '../values/encode.js';
+import { EncodedDocument, encodeDocument } from '../values/encode.js';
 import { type Doc, doc, Long } from '../values/value.js';
 
 /** Where a cursor's documents come from. */
@@ -115,32 +115,34 @@ function randomId(): Long {
   return id.isZero() ? Long.ONE : id;
 }
 
+/**
+ * A document of a batch: encoded already, since its size had to be known. A reply holds it like any other value.
+ */
+export type BatchDocument = Doc;
+
 /** The next documents of a source: up to `limit` of them and up to the size of a message. */
 export function takeBatch(
   source: DocumentSource,
   limit: number,
   held: Doc | null = null,
-): { documents: Doc[]; held: Doc | null; ended: boolean } {
-  const documents: Doc[] = [];
+): { documents: BatchDocument[]; held: Doc | null; ended: boolean } {
+  const documents: BatchDocument[] = [];
   let bytes = 0;
   let next = held;
   while (documents.length < limit) {
     const document = next ?? source.next();
     next = null;
     if (document === null) return { documents, held: null, ended: true };
-    const size = encodedSize(document);
+    const encoded = encodeDocument(document);
+    const size = encoded.length;
     if (documents.length > 0 && bytes + size > MAX_BATCH_BYTES) {
       return { documents, held: document, ended: false };
     }
     bytes += size;
-    documents.push(document);
+    // The encoder knows this class, the type of values does not.
+    documents.push(new EncodedDocument(encoded) as unknown as BatchDocument);
   }
   return { documents, held: null, ended: false };
-}
-
-/** Small batches cannot reach the limit; only then is each size worth knowing. */
-function encodedSize(document: Doc): number {
-  return encodeDocument(document).length;
 }
 
 /** A source over documents that are all there. */

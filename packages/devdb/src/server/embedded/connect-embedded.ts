@@ -55,6 +55,13 @@ export type EmbeddedStatus =
 const DEFAULT_IDLE_MS = 30_000;
 const DEFAULT_TIMEOUT_MS = 20_000;
 const POLL_MS = 40;
+const RESTART_ATTEMPTS = 15;
+
+/** A log of this size is begun anew. */
+const MAX_LOG_BYTES = 1024 * 1024;
+
+/** How much of the log's end an error message quotes. */
+const QUOTED_LOG = 2000;
 
 /** A starter that has not brought a server up after this time is not waited for any longer. */
 const STARTER_MS = 10_000;
@@ -72,6 +79,20 @@ export async function connectEmbedded(
   let { file, presence } = await ensureRunning(path, options);
   let closed = false;
 
+  /** Tries for about a minute; after that clients see the server gone, and a new connectEmbedded says why. */
+  const restart = async (): Promise<boolean> => {
+    for (let attempt = 0; attempt < RESTART_ATTEMPTS && !closed; attempt++) {
+      try {
+        ({ file, presence } = await ensureRunning(path, options));
+        if (closed) presence.close();
+        return true;
+      } catch {
+        await delay(Math.min(5000, 250 * 2 ** attempt), undefined, { ref: false });
+      }
+    }
+    return false;
+  };
+
   const watch = async () => {
     while (!closed) {
       await presence.ended;
@@ -79,13 +100,7 @@ export async function connectEmbedded(
       const left = readServerFile(path);
       // Who stops the server on purpose does not want it back.
       if (left === null || left.phase === 'stopped' || left.phase === 'stopping') return;
-      try {
-        ({ file, presence } = await ensureRunning(path, options));
-        if (closed) presence.close();
-      } catch {
-        // Clients see the server gone; a new connectEmbedded will say why.
-        return;
-      }
+      if (!(await restart())) return;
     }
   };
   void watch();
@@ -206,7 +221,7 @@ async function startProcess(
   options: EmbeddedOptions,
   deadline: number,
 ): Promise<void> {
-  const log = openSync(join(path, 'server.log'), 'w');
+  const log = openLog(join(path, 'server.log'));
   const passed: EmbeddedServerOptions = {
     idleMs: options.idleMs ?? DEFAULT_IDLE_MS,
     port: options.port ?? null,
@@ -236,10 +251,16 @@ async function startProcess(
   }
 }
 
+/** What crashed servers said stays readable for a while. */
+function openLog(file: string): number {
+  const size = statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+  return openSync(file, size > MAX_LOG_BYTES ? 'w' : 'a');
+}
+
 /** A server that found another owner is none to worry about; any other end is. */
 function explainExit(path: string, exit: { code: number | null; signal: string | null }): void {
   if (exit.code === 17) return;
-  const log = readFileSync(join(path, 'server.log'), 'utf8').trim();
+  const log = readFileSync(join(path, 'server.log'), 'utf8').slice(-QUOTED_LOG).trim();
   const hint = exit.signal === null ? '' : 'Its data are probably damaged. ';
   throw new DataDirectoryError(
     `The development server of ${path} ended at its start (${exit.signal ?? `exit code ${exit.code}`}). ${hint}${log}`,
