@@ -17,7 +17,13 @@ export const command: Command = {
       print(
         context.terminal,
         args.json
-          ? toJson({ running: true, uri: embedded.uri, pid: embedded.pid, dataDir })
+          ? toJson({
+              state: 'running',
+              pid: embedded.pid,
+              port: embedded.port,
+              uri: embedded.uri,
+              dataDir,
+            })
           : `the development database runs (pid ${embedded.pid})\n${embedded.uri}`,
       );
       return exitCodes.done;

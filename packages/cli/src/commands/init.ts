@@ -25,9 +25,12 @@ export const command: Command = {
     const present = files.filter(({ path }) => existsSync(path));
     if (present.length > 0) {
       const names = present.map(({ path }) => relative(cwd, path)).join(' and ');
-      throw new ConflictError(`${names} is here already; nothing was written`, {
-        hint: 'Remove it first, or name another folder: flow init <folder>.',
-      });
+      throw new ConflictError(
+        `${names} ${present.length === 1 ? 'is' : 'are'} here already; nothing was written`,
+        {
+          hint: 'Remove it first, or name another folder: flow init <folder>.',
+        },
+      );
     }
     for (const { path, text } of files) {
       await orSayWhichFile(path, mkdir(dirname(path), { recursive: true }));

@@ -6,7 +6,7 @@ import { nextFireJson, toJson } from '../output/shapes.js';
 import { table } from '../output/table.js';
 import { instant } from '../output/words.js';
 import { exitCodes } from '../terminal/exit-codes.js';
-import { note, print } from '../terminal/terminal.js';
+import { note, print, type Terminal } from '../terminal/terminal.js';
 
 const most = 10_000;
 
@@ -50,7 +50,7 @@ export const command: Command = {
     const schedule =
       args.cron === undefined
         ? await scheduleOf(args.dag, args, context)
-        : fromCron(args.cron, args.tz);
+        : fromCron(args.cron, args.tz, terminal);
     const timeZone = 'timeZone' in schedule ? schedule.timeZone : 'UTC';
     const after =
       args.from === undefined ? new Date() : localInstantFlag('--from', args.from, timeZone);
@@ -75,16 +75,21 @@ export const command: Command = {
   },
 };
 
-function fromCron(cron: string, timeZone: string | undefined): Schedule {
+/** The schedule of --cron and --tz; what is legal but surprising is said on stderr. Throws UsageError. */
+function fromCron(cron: string, timeZone: string | undefined, terminal: Terminal): Schedule {
   const { schedule, problems } = parseSchedule({
     cron,
     ...(timeZone === undefined ? {} : { timeZone }),
   });
-  const [problem] = problems;
-  if (schedule !== undefined && problem === undefined) return schedule;
-  const flag = problem?.path.endsWith('timeZone') ? '--tz' : '--cron';
-  throw new UsageError(`${flag}: ${problem?.message ?? 'cannot be read'}`, {
-    hint: problem?.hint ?? "For example: --cron '30 2 * * *' --tz Europe/Paris",
+  const error = problems.find(({ severity }) => severity === 'error');
+  if (schedule !== undefined && error === undefined) {
+    for (const { message } of problems)
+      note(terminal, `${terminal.colors.yellow('warning')}: ${message}`);
+    return schedule;
+  }
+  const flag = error?.path.endsWith('timeZone') ? '--tz' : '--cron';
+  throw new UsageError(`${flag}: ${error?.message ?? 'cannot be read'}`, {
+    hint: error?.hint ?? "For example: --cron '30 2 * * *' --tz Europe/Paris",
   });
 }
 
