@@ -65,7 +65,7 @@ export function collectionName(context: CommandContext): string {
   }
   checkNamespace(context.database, value);
   if (CREATING.has(context.name)) checkNewName(value);
-  else if (value.startsWith('$') && context.name !== 'explain') {
+  else if (value.startsWith('$') && !LOOKING.has(context.name)) {
     throw new DbError(73, `Invalid collection name specified '${context.database}.${value}`);
   }
   return value;
@@ -89,6 +89,9 @@ const CREATING: ReadonlySet<string> = new Set([
   'create',
   'createIndexes',
 ]);
+
+/** The commands that look a name with a dollar sign up like any other, and do not find it. */
+const LOOKING: ReadonlySet<string> = new Set(['explain', 'drop', 'dropIndexes']);
 
 /** Throws 73 for a name that no new collection may have; an existing one cannot have it either. */
 export function checkNewName(name: string): void {

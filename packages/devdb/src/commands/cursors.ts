@@ -1,7 +1,13 @@
 import { DbError } from '../errors.js';
 import { cursorReply, type OpenCursor, takeBatch } from '../state/cursors.js';
 import { type Doc, doc, isDoc, isLong, Long, type Value } from '../values/value.js';
-import { type Command, type CommandContext, countField, wrongType } from './command.js';
+import {
+  type Command,
+  type CommandContext,
+  checkNamespace,
+  countField,
+  wrongType,
+} from './command.js';
 
 /** How long a getMore waits on a tailable cursor without `maxTimeMS`, as in MongoDB. */
 const AWAIT_MS = 1000;
@@ -134,12 +140,11 @@ export const killCursors: Command = {
 
 function runKillCursors(context: CommandContext): Doc {
   const ids = context.body.get('cursors');
-  if (typeof context.body.get('killCursors') !== 'string') {
+  const name = context.body.get('killCursors');
+  if (typeof name !== 'string') {
     throw new DbError(9, "the value of 'killCursors' must be a collection name");
   }
-  if (context.body.get('killCursors') === '') {
-    throw new DbError(73, `Invalid collection name: ${context.database}.`);
-  }
+  checkNamespace(context.database, name);
   if (!Array.isArray(ids) || ids.length === 0) {
     throw new DbError(
       ids === undefined ? 9 : Array.isArray(ids) ? 2 : 9,

@@ -269,7 +269,9 @@ export const collStats: Command = {
       ['totalSize', int32(sizes.size * 4096)],
       ['indexSizes', sizes],
       ['scaleFactor', int32(1)],
-      ['capped', collection?.identity.options.get('capped') === true],
+      collection === undefined
+        ? ['indexDetails', doc()]
+        : ['capped', collection.identity.options.get('capped') === true],
     );
   },
 };
