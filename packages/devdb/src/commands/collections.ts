@@ -24,7 +24,8 @@ import {
   documentField,
   wrongType,
 } from './command.js';
-import { checkExpiry, describeIndex } from './indexes.js';
+import { checkExpiry } from './index-specification.js';
+import { describeIndex } from './indexes.js';
 import { refuseSystem, waitForWriters } from './namespaces.js';
 import { openCursor } from './open-cursor.js';
 import { checkView } from './view-queries.js';
