@@ -133,11 +133,16 @@ async function refuseUnconfirmed(
   if (terminal.isInteractive && process.stdin.isTTY) {
     const { createInterface } = await import('node:readline/promises');
     const question = createInterface({ input: process.stdin, output: process.stderr });
+    // Readline keeps Ctrl-C to itself; it shall mean here what it means everywhere.
+    question.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
     try {
       const answer = await question.question(`Retire ${removed.join(', ')}? [y/N] `, {
         signal: terminal.interrupted,
       });
       if (/^y(es)?$/i.test(answer.trim())) return;
+    } catch (error) {
+      terminal.interrupted.throwIfAborted();
+      throw error;
     } finally {
       question.close();
     }

@@ -1,5 +1,4 @@
 import type { Store } from '@flowline/core/internal';
-import { note, type Terminal } from '../terminal/terminal.js';
 
 const firstLookMs = 3_000;
 const lookEveryMs = 5_000;
@@ -12,12 +11,12 @@ const silentMs = 30_000;
  */
 export function warnWithoutRunner(
   store: Store,
-  terminal: Terminal,
+  say: (line: string) => void,
 ): (isWaiting: boolean) => Promise<void> {
   let nextAt = performance.now() + firstLookMs;
   const told = new Set<string>();
   const tell = (line: string) => {
-    if (!told.has(line)) note(terminal, terminal.colors.yellow(line));
+    if (!told.has(line)) say(line);
     told.add(line);
   };
   return async (isWaiting) => {

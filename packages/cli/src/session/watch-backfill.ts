@@ -24,7 +24,11 @@ export async function watchBackfill(
 ): Promise<number> {
   const { terminal } = context;
   const show = await progressOf(terminal);
-  const warn = warnWithoutRunner(store, terminal);
+  const warn = warnWithoutRunner(store, (line) => {
+    // What is drawn in place makes room first and is drawn again below.
+    show.stop();
+    note(terminal, terminal.colors.yellow(line));
+  });
   try {
     for (;;) {
       const backfill = await requireBackfill(store, id);
@@ -78,7 +82,10 @@ async function progressOf(terminal: Terminal): Promise<Progress> {
       else bar.start(total, done, words);
       started = true;
     },
-    stop: () => bar.stop(),
+    stop() {
+      if (started) bar.stop();
+      started = false;
+    },
   };
 }
 

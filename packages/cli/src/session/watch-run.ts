@@ -23,7 +23,11 @@ export async function watchRun(
 ): Promise<number> {
   const { terminal } = context;
   const show = terminal.isInteractive ? liveTable(terminal) : plainLines(terminal);
-  const warn = warnWithoutRunner(store, terminal);
+  const warn = warnWithoutRunner(store, (line) => {
+    // What is drawn in place makes room first and is drawn again below.
+    show.stop();
+    note(terminal, terminal.colors.yellow(line));
+  });
   try {
     for (;;) {
       const run = await store.viewRun(runId);
