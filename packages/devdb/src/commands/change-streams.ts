@@ -181,6 +181,7 @@ function changeSource(
   let position = settings.after;
   let token = makeToken(position);
   let over = false;
+  let wake: (() => void) | null = null;
   const waiting: Doc[] = [];
   const advance = (): Doc | null => {
     for (;;) {
@@ -228,14 +229,18 @@ function changeSource(
     },
     resumeToken: () => token,
     isOver: () => over && waiting.length === 0,
+    // A getMore that waits must not outlive its cursor.
+    close: () => wake?.(),
     waitForMore: (waitMs, signal) =>
       new Promise((resolve) => {
         const done = () => {
           clearTimeout(timer);
           stop();
+          wake = null;
           signal.removeEventListener('abort', done);
           resolve();
         };
+        wake = done;
         const stop = store.changes.listen(done);
         const timer = setTimeout(done, waitMs);
         signal.addEventListener('abort', done);

@@ -21,6 +21,12 @@ export function joinTransaction(
 ): Transaction | null {
   if (session === null || txnNumber === null) return null;
   const { store } = server;
+  if (server.replicaSet === null) {
+    throw new DbError(
+      20,
+      'Transaction numbers are only allowed on a replica set member or mongos',
+    );
+  }
   const autocommit = body.get('autocommit');
   const starts = body.get('startTransaction');
   checkTransactionFields(command, body, database, autocommit, starts);
