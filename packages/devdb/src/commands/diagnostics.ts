@@ -56,6 +56,7 @@ export const serverStatus: Command = {
           ['totalCreated', int32(server.totalConnections)],
         ),
       ],
+      ['opcounters', server.operations.toDoc()],
       [
         'storageEngine',
         doc(

@@ -50,6 +50,7 @@ export async function dispatch(
 ): Promise<Outcome> {
   const sentName = body.keys().next().value ?? '';
   const command = COMMANDS.get(sentName);
+  server.operations.count(command?.name ?? sentName);
   const strike = server.failPoints.strike(command?.name ?? sentName, client.appName, server.random);
   try {
     if (strike !== null) {

@@ -2,6 +2,7 @@ import { createServer, type ListenOptions, type Server, type Socket } from 'node
 import { Adversary, type AdversaryOptions } from '../state/adversary.js';
 import { Cursors } from '../state/cursors.js';
 import { FailPoints } from '../state/fail-points.js';
+import { OperationCounts } from '../state/operation-counts.js';
 import type { ServerState } from '../state/server-state.js';
 import { Sessions } from '../state/sessions.js';
 import { ServerClock } from '../storage/clock.js';
@@ -83,6 +84,7 @@ async function serve(
     replicaSet: options.replicaSet === undefined ? 'rs0' : options.replicaSet,
     address: '',
     startedAtMs: clock.nowMs(),
+    operations: new OperationCounts(),
     random: options.random ?? Math.random,
     connections: 0,
     totalConnections: 0,

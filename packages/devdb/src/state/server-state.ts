@@ -2,6 +2,7 @@ import type { Store } from '../storage/store.js';
 import type { Adversary } from './adversary.js';
 import type { Cursors } from './cursors.js';
 import type { FailPoints } from './fail-points.js';
+import type { OperationCounts } from './operation-counts.js';
 import type { Sessions } from './sessions.js';
 
 /** Everything that the commands of one server share. */
@@ -17,6 +18,7 @@ export interface ServerState {
   /** `host:port` (or a socket path) where the server listens; known once it does. */
   address: string;
   readonly startedAtMs: number;
+  readonly operations: OperationCounts;
   /** Randomness for fail points. */
   readonly random: () => number;
   connections: number;
