@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { FlowError, type FlowErrorCode } from '@flowline/core';
 import { expect, test } from 'vitest';
-import { exitCodeOf } from '../../packages/cli/dist/terminal/exit-codes.js';
+import { exitCodeOf } from '../../packages/cli/dist/terminal/exit-code-of.js';
 
 const read = (path: string) =>
   readFileSync(fileURLToPath(new URL(`../../${path}`, import.meta.url)), 'utf8');

@@ -3,15 +3,12 @@
  * The only file that sets the status of the process.
  */
 import { createRequire } from 'node:module';
-import { UsageError } from '@flowline/core';
-import { didYouMean } from '@flowline/core/internal';
 import type { CommandContext } from './command-line/command.js';
 import { findCommand } from './command-line/find-command.js';
 import { globalOptions } from './command-line/global-options.js';
 import { groupHelp, mainHelp } from './command-line/help.js';
 import { commandTable } from './command-line/table.js';
-import { exitCodeOf, exitCodeOfSignal, exitCodes } from './terminal/exit-codes.js';
-import { reportError } from './terminal/report-error.js';
+import { exitCodeOfSignal, exitCodes } from './terminal/exit-codes.js';
 import { print, processTerminal } from './terminal/terminal.js';
 
 /** What a command that does not drain may still do after a signal: say goodbye, close its connections. */
@@ -67,6 +64,11 @@ export async function runFlow(
   } catch (error) {
     const { aborted, reason } = terminal.interrupted;
     if (aborted && error === reason) return exitCodeOfSignal(reason);
+    // Loaded only here: help must be quick, and the core, which knows the errors, is not.
+    const [{ exitCodeOf }, { reportError }] = await Promise.all([
+      import('./terminal/exit-code-of.js'),
+      import('./terminal/report-error.js'),
+    ]);
     reportError(error, terminal, isDebug(argv, env));
     return exitCodeOf(error);
   }
@@ -99,10 +101,10 @@ async function runCommand(
     print(terminal, version());
     return exitCodes.done;
   }
-  const found = findCommand(commandTable, argv);
+  const found = await findCommand(commandTable, argv);
   if (found.kind === 'none') {
     const asked = argv.length === 0 || wantsHelp(argv);
-    if (!asked) throw withoutCommand(argv);
+    if (!asked) throw await withoutCommand(argv);
     print(terminal, mainHelp(commandTable));
     return argv.length === 0 ? exitCodes.usage : exitCodes.done;
   }
@@ -122,7 +124,11 @@ async function runCommand(
   return command.run(args, context);
 }
 
-function withoutCommand(argv: readonly string[]): UsageError {
+async function withoutCommand(argv: readonly string[]): Promise<Error> {
+  const [{ UsageError }, { didYouMean }] = await Promise.all([
+    import('@flowline/core'),
+    import('@flowline/core/internal'),
+  ]);
   const known = ['help', 'version', ...Object.keys(globalOptions)];
   const flag = argv[0]?.replace(/^-+/, '').replace(/=.*/s, '') ?? '';
   const near = known.includes(flag) ? undefined : didYouMean(flag, known);

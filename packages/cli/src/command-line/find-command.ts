@@ -1,5 +1,3 @@
-import { UsageError } from '@flowline/core';
-import { didYouMean } from '@flowline/core/internal';
 import { type CommandEntry, type CommandGroup, isGroup } from './command.js';
 import { globalOptions } from './global-options.js';
 
@@ -18,14 +16,14 @@ export type Found =
  * Finds the command that the first words name, without loading it; flags may stand before it. Throws UsageError for a
  * word that is no command, with the nearest one as a hint.
  */
-export function findCommand(
+export async function findCommand(
   table: readonly (CommandEntry | CommandGroup)[],
   argv: readonly string[],
-): Found {
+): Promise<Found> {
   const at = indexOfWord(argv, 0);
   const word = argv[at];
   if (word === undefined) return { kind: 'none' };
-  const entry = byName(table, word, 'flow');
+  const entry = await byName(table, word, 'flow');
   if (!isGroup(entry)) {
     return { kind: 'command', path: `flow ${entry.name}`, entry, rest: without(argv, at) };
   }
@@ -33,7 +31,7 @@ export function findCommand(
   const nextAt = indexOfWord(rest, 0);
   const nextWord = rest[nextAt];
   if (nextWord === undefined) return { kind: 'group', group: entry };
-  const inner = byName(entry.commands, nextWord, `flow ${entry.name}`) as CommandEntry;
+  const inner = (await byName(entry.commands, nextWord, `flow ${entry.name}`)) as CommandEntry;
   return {
     kind: 'command',
     path: `flow ${entry.name} ${inner.name}`,
@@ -42,13 +40,18 @@ export function findCommand(
   };
 }
 
-function byName<Entry extends CommandEntry | CommandGroup>(
+async function byName<Entry extends CommandEntry | CommandGroup>(
   table: readonly Entry[],
   word: string,
   path: string,
-): Entry {
+): Promise<Entry> {
   const entry = table.find(({ name }) => name === word);
   if (entry !== undefined) return entry;
+  // Loaded only here: help must be quick, and the core is not.
+  const [{ UsageError }, { didYouMean }] = await Promise.all([
+    import('@flowline/core'),
+    import('@flowline/core/internal'),
+  ]);
   const names = table.map(({ name }) => name);
   const near = didYouMean(word, names);
   throw new UsageError(`${path} has no command "${word}"`, {

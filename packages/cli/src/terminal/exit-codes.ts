@@ -1,5 +1,3 @@
-import { isFlowError } from '@flowline/core';
-
 /** What an exit status of `flow` means; documented in docs/cli.md. */
 export const exitCodes = {
   done: 0,
@@ -13,25 +11,6 @@ export const exitCodes = {
   interrupted: 130,
   terminated: 143,
 } as const;
-
-/** The status for an error that ended a command. */
-export function exitCodeOf(error: unknown): number {
-  if (!isFlowError(error)) return exitCodes.failed;
-  switch (error.code) {
-    case 'usage':
-    case 'option':
-    case 'decorator':
-    case 'config':
-    case 'load':
-    case 'compile':
-    case 'payload':
-      return exitCodes.usage;
-    case 'store-unreachable':
-      return exitCodes.unreachable;
-    default:
-      return exitCodes.failed;
-  }
-}
 
 /** The status after a signal that was answered with a clean end; a reader that closed the pipe has what it wanted. */
 export function exitCodeOfSignal(signal: unknown): number {
