@@ -142,18 +142,30 @@ function loadCatalogue(store: Store, disk: Disk): Map<number, Loading> {
 
 function loadRecords(store: Store, disk: Disk, byId: ReadonlyMap<number, Loading>): void {
   const orphans: [number, number][] = [];
+  let current = -1;
+  let recordIds: number[] = [];
+  let documents: Doc[] = [];
+  const finish = () => {
+    const collection = byId.get(current)?.collection;
+    if (collection === undefined || recordIds.length === 0) return;
+    collection.load(recordIds, documents);
+    collection.identity.nextRecordId = recordIds.at(-1)! + 1;
+    recordIds = [];
+    documents = [];
+  };
+  // Keys come in order: one collection after the other, and its records ascending.
   for (const { key, value } of disk.entries('records')) {
     const [collectionId, recordId] = key as [number, number];
-    const loading = byId.get(collectionId);
-    if (loading === undefined) {
-      orphans.push([collectionId, recordId]);
-      continue;
+    if (collectionId !== current) {
+      finish();
+      current = collectionId;
     }
-    const { collection } = loading;
-    const document = decodeDocument(value);
-    collection.apply(recordId, document, collection.indexChanges(null, document));
-    collection.identity.nextRecordId = Math.max(collection.identity.nextRecordId, recordId + 1);
+    if (byId.has(collectionId)) {
+      recordIds.push(recordId);
+      documents.push(decodeDocument(value));
+    } else orphans.push([collectionId, recordId]);
   }
+  finish();
   if (orphans.length > 0) {
     void store.disk?.commit(orphans.map((key) => ({ table: 'records', key, value: null })));
   }

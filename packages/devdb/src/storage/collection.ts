@@ -2,8 +2,13 @@ import { DbError } from '../errors.js';
 import { formatValue } from '../values/format.js';
 import { encodeKeyPart } from '../values/index-key.js';
 import { Decimal128, type Doc, doc, type Value } from '../values/value.js';
-import { BTree } from './btree.js';
-import type { IndexedKeys, OrderedIndex, RecordId } from './ordered-index.js';
+import { BTree, sortedTree } from './btree.js';
+import {
+  IndexBuilder,
+  type IndexedKeys,
+  type OrderedIndex,
+  type RecordId,
+} from './ordered-index.js';
 
 /** What a collection is, shared by its committed state and the views that transactions have of it. */
 export interface CollectionIdentity {
@@ -34,17 +39,25 @@ interface IndexChange {
 export class Collection {
   constructor(
     readonly identity: CollectionIdentity,
-    readonly records: BTree<RecordId, Doc>,
+    public records: BTree<RecordId, Doc>,
     /** The first one is `_id_`. */
     readonly indexes: OrderedIndex[],
   ) {}
 
   static empty(identity: CollectionIdentity, idIndex: OrderedIndex): Collection {
-    return new Collection(
-      identity,
-      new BTree<RecordId, Doc>(undefined, (left, right) => left - right),
-      [idIndex],
-    );
+    return new Collection(identity, new BTree<RecordId, Doc>(undefined, byNumber), [idIndex]);
+  }
+
+  /** Fills an empty collection and its indexes with documents in ascending order of their records. */
+  load(recordIds: RecordId[], documents: Doc[]): void {
+    this.records = sortedTree(recordIds, documents, byNumber);
+    for (const index of this.indexes) {
+      const builder = new IndexBuilder(index);
+      documents.forEach((document, at) => {
+        builder.add(document, recordIds[at]!);
+      });
+      index.load(builder);
+    }
   }
 
   get namespace(): string {
@@ -146,6 +159,10 @@ function sameIndexedFields(index: OrderedIndex, before: Doc, after: Doc): boolea
     if (value === undefined && after.has(field) !== before.has(field)) return false;
   }
   return true;
+}
+
+function byNumber(left: number, right: number): number {
+  return left - right;
 }
 
 /** A key as the message of a duplicate prints it: decimals without their wrapper. */

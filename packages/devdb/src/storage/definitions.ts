@@ -9,7 +9,7 @@ import { Binary, type Doc, doc, int32, isDoc, isNumeric, type Value } from '../v
 import type { View } from './catalogue.js';
 import { Collection, type CollectionIdentity } from './collection.js';
 import type { DiskChange } from './disk.js';
-import { type IndexSpec, OrderedIndex } from './ordered-index.js';
+import { IndexBuilder, type IndexSpec, OrderedIndex } from './ordered-index.js';
 import type { Store, WriteUnit } from './store.js';
 
 /** The specification that every collection has. */
@@ -178,16 +178,14 @@ export function addIndexes(
 /** An index over all documents of a collection, not yet part of it. */
 export function buildIndex(collection: Collection, spec: IndexSpec): OrderedIndex {
   const index = newIndex(spec);
-  for (const [recordId, document] of collection.records.entries()) {
-    const { texts, values, multikey } = index.keysOf(document);
-    index.multikey |= multikey;
-    texts.forEach((text, position) => {
-      if (spec.unique && index.findOther(text, recordId) !== undefined) {
-        throw collection.duplicateKeyError(index, values[position]!);
-      }
-      index.add(text, recordId);
-    });
+  const builder = new IndexBuilder(index);
+  for (const [recordId, document] of collection.records.entries()) builder.add(document, recordId);
+  const duplicate = spec.unique ? builder.firstDuplicate() : null;
+  if (duplicate !== null) {
+    const { texts, values } = index.keysOf(collection.records.get(duplicate.recordId)!);
+    throw collection.duplicateKeyError(index, values[texts.indexOf(duplicate.text)]!);
   }
+  index.load(builder);
   return index;
 }
 

@@ -1,6 +1,6 @@
 import { encodeKey } from '../values/index-key.js';
 import { type Doc, isNumeric, type Value } from '../values/value.js';
-import { BTree } from './btree.js';
+import { BTree, sortedTree } from './btree.js';
 import { documentKeys } from './index-keys.js';
 
 /** The position of a document in its collection; ascending in order of insertion. */
@@ -45,7 +45,7 @@ export class OrderedIndex {
   readonly descending: readonly boolean[];
   /** One bit per field: an array has been indexed there (never unset, as in MongoDB). */
   multikey = 0;
-  readonly #tree: BTree<string, RecordId>;
+  #tree: BTree<string, RecordId>;
 
   constructor(
     readonly spec: IndexSpec,
@@ -72,6 +72,13 @@ export class OrderedIndex {
 
   add(text: string, recordId: RecordId): void {
     this.#tree.set(text + recordText(recordId), recordId);
+  }
+
+  /** Replaces all entries by those of `builder`. */
+  load(builder: IndexBuilder): void {
+    this.multikey |= builder.multikey;
+    const entries = builder.sorted();
+    this.#tree = sortedTree(entries, entries.map(recordOf), compareUnits);
   }
 
   remove(text: string, recordId: RecordId): void {
@@ -110,6 +117,55 @@ export class OrderedIndex {
     copy.multikey = this.multikey;
     return copy;
   }
+}
+
+/** Collects the entries of an index that is built over many documents. */
+export class IndexBuilder {
+  readonly #entries: string[] = [];
+  multikey = 0;
+
+  constructor(readonly index: OrderedIndex) {}
+
+  /** Adds the keys of a document. Throws 171 for parallel arrays. */
+  add(document: Doc, recordId: RecordId): void {
+    const { texts, multikey } = this.index.keysOf(document);
+    if (texts.length === 0) return;
+    this.multikey |= multikey;
+    const record = recordText(recordId);
+    for (const text of texts) this.#entries.push(text + record);
+  }
+
+  /** All entries in order, each once. */
+  sorted(): string[] {
+    // Without a comparison of its own, sort goes by units, as the tree does.
+    this.#entries.sort();
+    return this.#entries.filter((entry, at) => at === 0 || entry !== this.#entries[at - 1]);
+  }
+
+  /** Of two records with one key, the later one that comes first in the collection; null if there are none. */
+  firstDuplicate(): { readonly text: string; readonly recordId: RecordId } | null {
+    let found: { text: string; recordId: RecordId } | null = null;
+    const entries = this.sorted();
+    for (let at = 1; at < entries.length; at++) {
+      const text = entries[at]!.slice(0, -RECORD_UNITS);
+      if (text !== entries[at - 1]!.slice(0, -RECORD_UNITS)) continue;
+      const recordId = recordOf(entries[at]!);
+      if (found === null || recordId < found.recordId) found = { text, recordId };
+    }
+    return found;
+  }
+}
+
+/** How many units of an entry name its record. */
+const RECORD_UNITS = 6;
+
+/** The record that an entry leads to. */
+function recordOf(entry: string): RecordId {
+  let recordId = 0;
+  for (let at = entry.length - RECORD_UNITS; at < entry.length; at++) {
+    recordId = recordId * 256 + entry.charCodeAt(at);
+  }
+  return recordId;
 }
 
 /** A record id as six bytes that sort as the number does. */
