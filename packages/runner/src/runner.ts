@@ -14,6 +14,7 @@ import {
   type Store,
 } from '@flowline/core/internal';
 import { Claimer } from './claim/claimer.js';
+import { Coalescer } from './coalesce.js';
 import { RunnerEmitter } from './events.js';
 import { Definitions } from './execution/definitions.js';
 import type { AttemptEnd } from './execution/execute-attempt.js';
@@ -182,7 +183,7 @@ export class Runner {
       scheduler,
       neighbours,
       watching: undefined,
-      follow: new Set(),
+      places: new Coalescer(),
     };
   }
 
@@ -193,20 +194,20 @@ export class Runner {
     if (end.retryInMs !== null) parts.claimer?.wakeIn(end.retryInMs);
     parts.claimer?.wake();
     if (!end.runClosed) return;
-    const following = this.#fillPlace(parts, claim).finally(() => parts.follow.delete(following));
-    parts.follow.add(following);
+    const isBackfill = claim.cause === 'backfill';
+    void parts.places.run(isBackfill ? 'backfills' : claim.dagId, () =>
+      this.#fillPlaces(parts, isBackfill ? null : claim.dagId),
+    );
   }
 
   /** A run closed, so the next one may have its place. If this fails, the leader does it at its next tick. */
-  async #fillPlace({ store, claimer }: Parts, claim: ClaimedTask): Promise<void> {
+  async #fillPlaces({ store, claimer }: Parts, dagId: string | null): Promise<void> {
     try {
       const admitted =
-        claim.cause === 'backfill'
-          ? await store.feedBackfills()
-          : (await store.admitRuns(claim.dagId)).length;
+        dagId === null ? await store.feedBackfills() : (await store.admitRuns(dagId)).length;
       if (admitted > 0) claimer?.wake();
     } catch (error) {
-      this.#settings.log('debug', `the place of ${claim.runId} is left to the leader`, { error });
+      this.#settings.log('debug', 'a free place is left to the leader', { error });
     }
   }
 
@@ -229,7 +230,7 @@ export class Runner {
         .catch((error: unknown) => log('warn', 'leadership lapses by itself', { error })),
     ]);
     const drained = await parts.executor.drain(drainTimeoutMs, this.#hurry.signal);
-    await Promise.all(parts.follow);
+    await parts.places.settled();
     await parts.keeper.stop();
     await parts.store.removeRunner(this.id).catch((error: unknown) => {
       if (!isFlowError(error)) throw error;
@@ -254,6 +255,6 @@ interface Parts {
   readonly scheduler: Scheduler | undefined;
   readonly neighbours: Loop;
   watching: { stop(): Promise<void> } | undefined;
-  /** Work after closed runs that is under way. */
-  readonly follow: Set<Promise<void>>;
+  /** Filling the places of closed runs. */
+  readonly places: Coalescer;
 }

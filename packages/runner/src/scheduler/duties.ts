@@ -27,25 +27,25 @@ const atOnce = 8;
 export const duties: readonly Duty[] = [
   // Due fires come first: their lateness is what people see.
   { name: 'settle due schedules', everyMs: 0, run: settleDueSchedules },
-  { name: 'admit queued runs', everyMs: 500, run: admitQueuedRuns },
+  { name: 'admit queued runs', everyMs: 1_000, run: admitQueuedRuns },
   {
     name: 'pay propagation',
-    everyMs: 1_000,
+    everyMs: 2_000,
     run: (env) => woken(env, env.store.payPropagation(2_000)),
   },
   { name: 'rescue expired leases', everyMs: 1_000, run: rescueExpiredLeases },
   {
     name: 'finish half-made runs',
-    everyMs: 2_000,
+    everyMs: 5_000,
     run: (env) => woken(env, env.store.finishHalfMadeRuns(5_000)),
   },
-  { name: 'repair places', everyMs: 1_000, run: (env) => woken(env, env.store.repairPlaces()) },
+  { name: 'repair places', everyMs: 2_000, run: (env) => woken(env, env.store.repairPlaces()) },
   {
     name: 'continue cancellations',
-    everyMs: 1_000,
+    everyMs: 2_000,
     run: (env) => woken(env, env.store.continueCancels()),
   },
-  { name: 'feed backfills', everyMs: 500, run: (env) => woken(env, env.store.feedBackfills()) },
+  { name: 'feed backfills', everyMs: 1_000, run: (env) => woken(env, env.store.feedBackfills()) },
 ];
 
 async function settleDueSchedules(env: DutyEnvironment): Promise<boolean> {

@@ -9,7 +9,7 @@ import type { RunnerSettings } from '../options.js';
 import { type DutyEnvironment, duties } from './duties.js';
 import { LeadershipHolder } from './leadership.js';
 
-const longestTickMs = 500;
+const longestTickMs = 1_000;
 
 export interface SchedulerOptions {
   readonly store: Store;
