@@ -54,7 +54,9 @@ function task(number, state) {
 async function fill(collection, count) {
   for (let from = 0; from < count; from += 1000) {
     const size = Math.min(1000, count - from);
-    await collection.insertMany(Array.from({ length: size }, (_, offset) => task(from + offset, 'ready')));
+    await collection.insertMany(
+      Array.from({ length: size }, (_, offset) => task(from + offset, 'ready')),
+    );
   }
 }
 
@@ -105,7 +107,13 @@ async function bench(mode, size) {
   await fill(tasks, size);
   let number = size;
   for (const clients of CLIENTS) {
-    print('insert', mode, size, clients, await measure(clients, () => tasks.insertOne(task(number++, 'new'))));
+    print(
+      'insert',
+      mode,
+      size,
+      clients,
+      await measure(clients, () => tasks.insertOne(task(number++, 'new'))),
+    );
     let token = 0;
     let pool = 0;
     print(
@@ -123,12 +131,16 @@ async function bench(mode, size) {
     );
   }
   const documents = await tasks.estimatedDocumentCount();
-  console.log(`memory   ${mode}  ${documents} documents  ${await server.residentMegabytes()} MB resident`);
+  console.log(
+    `memory   ${mode}  ${documents} documents  ${await server.residentMegabytes()} MB resident`,
+  );
   await client.close();
   await server.stop();
   if (directory) {
     server = await startServer(directory);
-    console.log(`start-up ${mode}  ${documents} documents  ${Math.round(server.startMs)} ms  ${await server.residentMegabytes()} MB resident`);
+    console.log(
+      `start-up ${mode}  ${documents} documents  ${Math.round(server.startMs)} ms  ${await server.residentMegabytes()} MB resident`,
+    );
     await server.stop();
     rmSync(directory, { recursive: true, force: true });
   }

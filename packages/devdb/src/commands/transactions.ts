@@ -22,10 +22,7 @@ export function joinTransaction(
   if (session === null || txnNumber === null) return null;
   const { store } = server;
   if (server.replicaSet === null) {
-    throw new DbError(
-      20,
-      'Transaction numbers are only allowed on a replica set member or mongos',
-    );
+    throw new DbError(20, 'Transaction numbers are only allowed on a replica set member or mongos');
   }
   const autocommit = body.get('autocommit');
   const starts = body.get('startTransaction');
