@@ -40,12 +40,19 @@ function refuse(reason) {
   process.exit(3);
 }
 
+/** Resolves with the exit status of a command that prints to this terminal. */
+function run(command, args, env = {}) {
+  const child = spawn(command, args, { stdio: 'inherit', env: { ...process.env, ...env } });
+  return new Promise((resolve) => child.once('exit', (code) => resolve(code ?? 1)));
+}
+
+// Asked before anything is built: where there is no server, nobody should wait to hear so.
 const { uri, stop } = await server();
-const child = spawn('npx', ['vitest', 'run', ...process.argv.slice(2)], {
-  stdio: 'inherit',
-  env: { ...process.env, FLOW_TEST_MONGODB_URI: uri },
-});
-child.on('exit', async (code) => {
-  await stop();
-  process.exit(code ?? 1);
-});
+let status = await run('npm', ['run', 'build', '--silent']);
+if (status === 0) {
+  status = await run('npx', ['vitest', 'run', ...process.argv.slice(2)], {
+    FLOW_TEST_MONGODB_URI: uri,
+  });
+}
+await stop();
+process.exit(status);
