@@ -101,6 +101,21 @@ describe('the packed packages', () => {
     }
   });
 
+  test('pass publint, and their types resolve for ES modules', async () => {
+    for (const name of names) {
+      const folder = join(root, 'packages', name);
+      await exec(join(root, 'node_modules/.bin/publint'), [folder, '--strict']);
+      await exec(
+        join(root, 'node_modules/.bin/attw'),
+        ['--pack', folder, '--profile', 'esm-only'],
+        {
+          cwd: root,
+          maxBuffer: 1e8,
+        },
+      );
+    }
+  }, 180_000);
+
   test('install and run in an empty ESM project', async () => {
     const cwd = await project('esm', {
       'package.json': JSON.stringify({ name: 'esm', private: true, type: 'module' }),
