@@ -6,7 +6,7 @@ import {
   MongoClient,
 } from 'mongodb';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openDevelopmentDatabase, type TestDatabase } from '../support/database.ts';
 
 interface Thing {
   _id: number;
@@ -19,7 +19,7 @@ let client: MongoClient;
 const open: ChangeStream[] = [];
 
 beforeAll(async () => {
-  database = await openTestDatabase();
+  database = await openDevelopmentDatabase();
   client = await new MongoClient(database.uri, { monitorCommands: true }).connect();
 });
 

@@ -1,12 +1,12 @@
 import { MongoClient, MongoServerError } from 'mongodb';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openDevelopmentDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
 let client: MongoClient;
 
 beforeAll(async () => {
-  database = await openTestDatabase();
+  database = await openDevelopmentDatabase();
   client = await new MongoClient(database.uri).connect();
 });
 

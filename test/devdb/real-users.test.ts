@@ -6,13 +6,13 @@ import MongoStore from 'connect-mongo';
 import { MongoClient } from 'mongodb';
 import mongoose from 'mongoose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { openTestDatabase, type TestDatabase } from '../support/database.ts';
+import { openDevelopmentDatabase, type TestDatabase } from '../support/database.ts';
 
 let database: TestDatabase;
 let client: MongoClient;
 
 beforeAll(async () => {
-  database = await openTestDatabase();
+  database = await openDevelopmentDatabase();
   client = await new MongoClient(database.uri).connect();
 });
 

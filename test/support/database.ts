@@ -18,7 +18,16 @@ const shared = globalThis as { [SHARED]?: Promise<RunningServer> };
  * this process, which all test files of one worker share.
  */
 export async function openTestDatabase(): Promise<TestDatabase> {
-  const uri = process.env.FLOW_TEST_MONGODB_URI ?? (await sharedServer()).uri;
+  const uri = process.env.FLOW_TEST_MONGODB_URI;
+  return uri === undefined ? openDevelopmentDatabase() : freshDatabase(uri);
+}
+
+/** A fresh database name on a development server, whatever is set: for tests of that server itself. */
+export async function openDevelopmentDatabase(): Promise<TestDatabase> {
+  return freshDatabase((await sharedServer()).uri);
+}
+
+function freshDatabase(uri: string): TestDatabase {
   const databaseName = `flow_test_${randomBytes(6).toString('hex')}`;
   return {
     uri,
