@@ -114,21 +114,19 @@ async function runCommand(
   }
   const { entry, path, rest } = found;
   const { command } = await entry.load();
-  const { commandHelp, parseArguments } = await import('./command-line/parse.js');
   if (wantsHelp(rest)) {
+    const { commandHelp } = await import('./command-line/command-help.js');
     print(terminal, await commandHelp(path, entry.summary, command));
     return exitCodes.done;
   }
+  const { parseArguments } = await import('./command-line/parse.js');
   const args = parseArguments(path, command, rest);
   underway.drains = command.drains === true;
   return command.run(args, context);
 }
 
 async function withoutCommand(argv: readonly string[]): Promise<Error> {
-  const [{ UsageError }, { didYouMean }] = await Promise.all([
-    import('@flowline/core'),
-    import('@flowline/core/internal'),
-  ]);
+  const { didYouMean, UsageError } = await import('@flowline/core/time');
   const known = ['help', 'version', ...Object.keys(globalOptions)];
   const flag = argv[0]?.replace(/^-+/, '').replace(/=.*/s, '') ?? '';
   const near = known.includes(flag) ? undefined : didYouMean(flag, known);

@@ -48,10 +48,7 @@ async function byName<Entry extends CommandEntry | CommandGroup>(
   const entry = table.find(({ name }) => name === word);
   if (entry !== undefined) return entry;
   // Loaded only here: help must be quick, and the core is not.
-  const [{ UsageError }, { didYouMean }] = await Promise.all([
-    import('@flowline/core'),
-    import('@flowline/core/internal'),
-  ]);
+  const { didYouMean, UsageError } = await import('@flowline/core/time');
   const names = table.map(({ name }) => name);
   const near = didYouMean(word, names);
   throw new UsageError(`${path} has no command "${word}"`, {

@@ -1,4 +1,4 @@
-import { OptionError } from '@flowline/core';
+import { OptionError } from '@flowline/core/time';
 
 /**
  * The params of a run from `--params '{"day":"2012-07-04"}'` and `--param day=2012-07-04`; the single ones win. A value

@@ -1,86 +1,124 @@
-import { OptionError, UsageError } from '@flowline/core';
-import { didYouMean } from '@flowline/core/internal';
-import yargs, { type Argv, type Options } from 'yargs';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { didYouMean, OptionError, UsageError } from '@flowline/core/time';
+import type { Options } from 'yargs';
 import type { Command, GlobalFlags, Positional } from './command.js';
 import { globalOptions } from './global-options.js';
 
 // biome-ignore lint/suspicious/noExplicitAny: the options are data; each command names the types of its own
 export type Parsed = GlobalFlags & Record<string, any>;
 
+type OptionTable = Readonly<Record<string, Options>>;
+type FlagValues = readonly (string | boolean)[] | undefined;
+
 /**
- * Parses the arguments of one command: flags in camel case, positionals by name. Throws UsageError for a flag or an
- * argument that the command does not know, OptionError for a value that cannot be right.
+ * Parses the arguments of one command: flags in camel case and as written, positionals by name. Throws UsageError for a
+ * flag or an argument that the command does not know, OptionError for a value that cannot be right.
+ *
+ * Options are described as yargs describes them, which also writes the help; taking a line apart is Node's own parseArgs,
+ * since loading yargs costs as much time as the rest of a short command.
  */
 export function parseArguments(path: string, command: Command, rest: readonly string[]): Parsed {
   const options = { ...command.options, ...globalOptions };
   refuseUnknownFlags(path, options, rest);
-  // Values are judged below, in our own words; yargs only takes the line apart.
-  const plain = Object.fromEntries(
-    Object.entries(options).map(([name, { choices: _, ...option }]) => [name, option]),
-  );
-  const parsed = parserOf(path, plain, rest).parseSync() as Parsed & { _: (string | number)[] };
-  for (const [name, option] of Object.entries(options))
-    checkValue(path, name, option, parsed[name], rest);
-  return { ...parsed, ...positionalsOf(path, command.positionals ?? [], parsed._.map(String)) };
+  const { values, positionals } = takeApart(path, options, rest);
+  const parsed: Record<string, unknown> = {};
+  for (const [name, option] of Object.entries(options)) {
+    const value = valueOfFlag(path, name, option, values[name]);
+    if (value === undefined) continue;
+    parsed[name] = value;
+    parsed[camelCase(name)] = value;
+  }
+  refuseConflicts(path, options, parsed);
+  return { ...parsed, ...positionalsOf(path, command.positionals ?? [], positionals) };
 }
 
-/** The text of `flow <command> --help`. */
-export function commandHelp(path: string, summary: string, command: Command): Promise<string> {
-  const positionals = command.positionals ?? [];
-  let parser = parserOf(path, { ...command.options, ...globalOptions }, [])
-    .usage(
-      [
-        `${path}: ${summary}`,
-        '',
-        ['Usage:', path, ...positionals.map(placeholder), '[flags]'].join(' '),
-        ...(positionals.length > 0 ? ['', 'Arguments:'] : []),
-        ...positionals.map(
-          (positional) => `  ${placeholder(positional).padEnd(14)}  ${positional.describe ?? ''}`,
-        ),
-      ].join('\n'),
-    )
-    .group(Object.keys(globalOptions), 'Flags of every command:');
-  for (const [line, explanation] of command.examples) parser = parser.example(line, explanation);
-  if (command.notes !== undefined) parser = parser.epilogue(command.notes);
-  return parser.getHelp();
-}
-
-function parserOf(
-  path: string,
-  options: Readonly<Record<string, Options>>,
-  argv: readonly string[],
-): Argv {
-  return yargs([...argv])
-    .scriptName(path)
-    .parserConfiguration({
-      'boolean-negation': false,
-      'dot-notation': false,
-      'greedy-arrays': false,
-      'parse-positional-numbers': false,
-    })
-    .options(options)
-    .help(false)
-    .version(false)
-    .wrap(100)
-    .exitProcess(false)
-    .fail((message, error) => {
-      if (error !== undefined && error !== null && error.name !== 'YError') throw error;
-      const [, flag] = /^Not enough arguments following: (.+)$/.exec(message) ?? [];
-      throw new UsageError(
-        flag === undefined
-          ? `${path}: ${message.replaceAll(/\s+/g, ' ')}`
-          : `${path}: --${flag} needs a value`,
-        { hint: `See ${path} --help.` },
-      );
+/** Every flag may repeat here, so that a repetition can be told from a last one that wins. */
+function takeApart(path: string, options: OptionTable, rest: readonly string[]) {
+  const described = Object.entries(options).map(([name, { type, alias }]) => [
+    name,
+    {
+      type: type === 'boolean' ? ('boolean' as const) : ('string' as const),
+      multiple: true as const,
+      ...(typeof alias === 'string' ? { short: alias } : {}),
+    },
+  ]);
+  // `--json=true` is what scripts write; parseArgs knows booleans without a value only.
+  const args = rest
+    .filter((word) => !isSwitchedOff(options, word))
+    .map((word) => (isSwitchedOn(options, word) ? word.slice(0, -'=true'.length) : word));
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      options: Object.fromEntries(described) as ParseArgsConfig['options'] & object,
+      allowPositionals: true,
     });
+    return { values: values as Readonly<Record<string, FlagValues>>, positionals };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    const [, flag] = /^Option '(?:-., )?--([^ ']+)/.exec(message) ?? [];
+    throw new UsageError(
+      flag === undefined ? `${path}: ${message}` : `${path}: --${flag} needs a value`,
+      { hint: `See ${path} --help.` },
+    );
+  }
 }
 
-/** Before yargs sees them: a misspelt flag would otherwise swallow the next argument. */
-function refuseUnknownFlags(
+function isSwitchedOn(options: OptionTable, word: string): boolean {
+  const [, name] = /^--(.+)=true$/.exec(word) ?? [];
+  return name !== undefined && options[name]?.type === 'boolean';
+}
+
+function isSwitchedOff(options: OptionTable, word: string): boolean {
+  const [, name] = /^--(.+)=false$/.exec(word) ?? [];
+  return name !== undefined && options[name]?.type === 'boolean';
+}
+
+/** The value of one flag as its command wants it; undefined when it was not given. */
+function valueOfFlag(path: string, name: string, option: Options, given: FlagValues): unknown {
+  if (given === undefined) return undefined;
+  const isList = option.array === true || option.type === 'array';
+  if (given.length > 1 && !isList && option.type !== 'boolean') {
+    throw new UsageError(`${path}: --${name} stands ${given.length} times, expected once`);
+  }
+  for (const value of given) checkChoice(name, option, value);
+  if (isList) return given;
+  if (option.type !== 'number') return given[0];
+  const number = Number(given[0]);
+  if (given[0] === '' || !Number.isFinite(number)) {
+    throw new OptionError(`--${name}`, 'a number', given[0]);
+  }
+  return number;
+}
+
+function checkChoice(name: string, option: Options, value: string | boolean): void {
+  const choices = option.choices as readonly string[] | undefined;
+  if (choices === undefined || choices.includes(value as string)) return;
+  const near = didYouMean(String(value), choices);
+  throw new OptionError(`--${name}`, choices.join(', '), value, {
+    ...(near === undefined ? {} : { hint: `Did you mean "${near}"?` }),
+  });
+}
+
+function refuseConflicts(
   path: string,
-  options: Readonly<Record<string, Options>>,
-  argv: readonly string[],
+  options: OptionTable,
+  parsed: Readonly<Record<string, unknown>>,
 ): void {
+  for (const [name, { conflicts }] of Object.entries(options)) {
+    const other = [conflicts ?? []].flat().find((one) => parsed[String(one)] !== undefined);
+    if (parsed[name] === undefined || other === undefined) continue;
+    throw new UsageError(`${path}: --${name} and --${String(other)} exclude each other`, {
+      hint: `See ${path} --help.`,
+    });
+  }
+}
+
+function camelCase(name: string): string {
+  return name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+/** Before they are taken apart: a misspelt flag would otherwise swallow the next argument. */
+function refuseUnknownFlags(path: string, options: OptionTable, argv: readonly string[]): void {
   const aliases = Object.values(options).flatMap(({ alias }) => alias ?? []);
   const known = new Set([...Object.keys(options), ...aliases]);
   for (const argument of argv) {
@@ -97,37 +135,6 @@ function refuseUnknownFlags(
       hint: near === undefined ? `See ${path} --help.` : `Did you mean --${near}?`,
     });
   }
-}
-
-function checkValue(
-  path: string,
-  name: string,
-  option: Options,
-  value: unknown,
-  rest: readonly string[],
-): void {
-  if (value === undefined) return;
-  if (Array.isArray(value) && option.array !== true && option.type !== 'array') {
-    throw new UsageError(`${path}: --${name} stands ${value.length} times, expected once`);
-  }
-  if (option.type === 'number' && !Number.isFinite(value)) {
-    throw new OptionError(`--${name}`, 'a number', writtenValue(name, rest));
-  }
-  const choices = option.choices as readonly string[] | undefined;
-  for (const given of choices === undefined ? [] : [value].flat()) {
-    if (choices?.includes(given as string)) continue;
-    const near = didYouMean(String(given), choices ?? []);
-    throw new OptionError(`--${name}`, choices?.join(', ') ?? '', given, {
-      ...(near === undefined ? {} : { hint: `Did you mean "${near}"?` }),
-    });
-  }
-}
-
-/** The value of a flag as it was typed: yargs has made a number of it. */
-function writtenValue(name: string, rest: readonly string[]): string | undefined {
-  const at = rest.findIndex((word) => word === `--${name}` || word.startsWith(`--${name}=`));
-  const word = rest[at] ?? '';
-  return word.includes('=') ? word.slice(word.indexOf('=') + 1) : rest[at + 1];
 }
 
 function positionalsOf(
@@ -163,7 +170,8 @@ function positionalsOf(
   return named;
 }
 
-function placeholder({ name, required, variadic }: Positional): string {
+/** How an argument is written in usage lines: `<dag>`, `[paths..]`. */
+export function placeholder({ name, required, variadic }: Positional): string {
   const inner = `${name}${variadic ? '..' : ''}`;
   return required ? `<${inner}>` : `[${inner}]`;
 }

@@ -1,5 +1,4 @@
-import { OptionError, parseDuration } from '@flowline/core';
-import { parseInstant } from '@flowline/core/internal';
+import { OptionError, parseDuration, parseInstant } from '@flowline/core/time';
 
 /** The whole number from 1 of a flag; undefined when it was not given. Throws OptionError naming the flag. */
 export function wholeFlag(flag: string, value: number | undefined): number | undefined {

@@ -1,9 +1,15 @@
-import { describe, OptionError, type Schedule, UsageError } from '@flowline/core';
-import { parseSchedule, viewNextFires } from '@flowline/core/internal';
+import {
+  describe,
+  OptionError,
+  parseSchedule,
+  type Schedule,
+  UsageError,
+  viewNextFires,
+} from '@flowline/core/time';
 import type { Command, CommandContext } from '../command-line/command.js';
 import { localInstantFlag, wholeFlag } from '../command-line/values.js';
+import { columns } from '../output/columns.js';
 import { nextFireJson, toJson } from '../output/shapes.js';
-import { table } from '../output/table.js';
 import { instant } from '../output/words.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { note, print, type Terminal } from '../terminal/terminal.js';
@@ -64,8 +70,7 @@ export const command: Command = {
     else {
       print(
         terminal,
-        table(
-          terminal,
+        columns(
           ['LOGICAL DATE (UTC)', 'LOCAL', 'NOTE'],
           fires.map((fire) => [instant(fire.logicalDate), fire.local, fire.note ?? '']),
         ),

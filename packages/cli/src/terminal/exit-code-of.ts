@@ -1,4 +1,4 @@
-import { isFlowError } from '@flowline/core';
+import { isFlowError } from '@flowline/core/time';
 import { exitCodes } from './exit-codes.js';
 
 /** The status for an error that ended a command. */

@@ -1,4 +1,4 @@
-import { isFlowError } from '@flowline/core';
+import { isFlowError } from '@flowline/core/time';
 import { note, type Terminal } from './terminal.js';
 
 /**
