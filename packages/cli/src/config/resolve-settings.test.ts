@@ -4,8 +4,8 @@ import { resolveSettings } from './resolve-settings.js';
 
 const none: LoadedConfig = {
   file: undefined,
-  root: '/work',
-  cwd: '/work',
+  root: '/project',
+  cwd: '/project',
   config: {},
   defaultProject: 'shop',
 };
@@ -20,11 +20,11 @@ const withConfig = (config: LoadedConfig['config']): LoadedConfig => ({
 test('without anything, the embedded database is in .flow of the working directory', () => {
   expect(resolveSettings({}, {}, none)).toEqual({
     project: 'shop',
-    root: '/work',
+    root: '/project',
     configFile: undefined,
     jobs: undefined,
     mongodbUri: undefined,
-    dataDir: '/work/.flow',
+    dataDir: '/project/.flow',
     database: 'flowline',
     logLevel: 'info',
     runner: {},
