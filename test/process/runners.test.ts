@@ -12,7 +12,6 @@ let flow: FlowSandbox;
 beforeEach(async () => {
   flow = await openFlow(project);
   expect((await flow.flow(['deploy', 'held.job.ts'])).code).toBe(0);
-  await flow.flow(['pause', 'every-second']);
 });
 afterEach(() => flow.close());
 
@@ -151,7 +150,7 @@ test('a second signal forces: the status is 1 and nothing is handed back that st
 test('two leaders: one stopped in office and continued; no fire is run twice and none is lost', async () => {
   const store = await flow.store();
   const runners = [await started(), await started()];
-  await flow.flow(['resume', 'every-second']);
+  await flow.flow(['deploy', 'every-second.job.ts']);
   const runsOf = () => store.listRuns({ dagId: 'every-second', limit: 1_000 });
   await until('the first fires', async () => (await runsOf()).length >= 3);
   const office = await until('a leader', () => store.getLeadership());
