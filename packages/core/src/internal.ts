@@ -3,6 +3,8 @@
  * add lines where they belong.
  */
 
+// client
+export { runFacts, runSnapshot } from './client/run-snapshot.js';
 // compiler
 export { canonicalJson, serveKeyOf, versionOf } from './compiler/canonical.js';
 export { dagIdOf } from './compiler/dag-id-of.js';

@@ -8,8 +8,9 @@ import {
   viewNextFires,
 } from '@flowline/core/internal';
 import type { Command, CommandContext } from '../command-line/command.js';
+import { runJson } from '../output/run-json.js';
 import { runText } from '../output/run-text.js';
-import { backfillJson, nextFireJson, runJson, toJson } from '../output/shapes.js';
+import { backfillJson, nextFireJson, toJson } from '../output/shapes.js';
 import { table } from '../output/table.js';
 import { counted, instant, span, stateWord } from '../output/words.js';
 import { withSession } from '../session/with-session.js';

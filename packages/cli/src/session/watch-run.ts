@@ -1,8 +1,9 @@
 import { NotFoundError } from '@flowline/core';
 import { isClosedRun, isClosedTask, type RunView, type Store } from '@flowline/core/internal';
 import type { CommandContext } from '../command-line/command.js';
+import { runJson } from '../output/run-json.js';
 import { runText, taskNote, taskTable } from '../output/run-text.js';
-import { runJson, toJson } from '../output/shapes.js';
+import { toJson } from '../output/shapes.js';
 import { instant, stateWord } from '../output/words.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { note, print, type Terminal } from '../terminal/terminal.js';

@@ -1,4 +1,4 @@
-import type { Attempt, DataInterval, RunView, StoredError, Task } from '../model/run.js';
+import type { Attempt, DataInterval, Run, RunView, StoredError, Task } from '../model/run.js';
 import type { AttemptOutcome, Cause, RunState, TaskState } from '../model/states.js';
 
 /** A run as application code sees it; its JSON is what `flow runs --json` prints. Instants are UTC. */
@@ -49,8 +49,8 @@ export interface AttemptSnapshot {
   readonly error: StoredError | null;
 }
 
-/** A stored run in the public shape. */
-export function runSnapshot(run: RunView): RunSnapshot {
+/** A stored run in the public shape, without its tasks: what a list of runs shows. */
+export function runFacts(run: Run): Omit<RunSnapshot, 'tasks'> {
   return {
     id: run.id,
     dag: run.dagId,
@@ -69,8 +69,12 @@ export function runSnapshot(run: RunView): RunSnapshot {
     reason: run.reason,
     cancelRequestedAt: run.cancelRequestedAt,
     notBefore: run.notBefore,
-    tasks: run.tasks.map(taskSnapshot),
   };
+}
+
+/** A stored run in the public shape. */
+export function runSnapshot(run: RunView): RunSnapshot {
+  return { ...runFacts(run), tasks: run.tasks.map(taskSnapshot) };
 }
 
 function taskSnapshot(task: Task): TaskSnapshot {
