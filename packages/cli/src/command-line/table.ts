@@ -75,6 +75,11 @@ export const commandTable: readonly (CommandEntry | CommandGroup)[] = [
     summary: 'what the jobs of a run have logged',
     load: () => import('../commands/logs.js'),
   },
+  {
+    name: 'retry',
+    summary: 'run what failed in a run again',
+    load: () => import('../commands/retry.js'),
+  },
   { name: 'cancel', summary: 'cancel a run', load: () => import('../commands/cancel.js') },
   {
     name: 'pause',

@@ -151,6 +151,24 @@ export class FlowClient {
     return store.cancelRun(runId, reason);
   }
 
+  /**
+   * Runs tasks of a run that has ended again, in the same run: those of `jobs`, else all that failed, were cancelled or could
+   * not run; always with what did not succeed downstream of them, and with `downstream: true` also what did. Answers the jobs
+   * whose tasks run again. Throws NotFoundError, and ConflictError for a run that is open, that has nothing to retry, that is
+   * removed in less than a day, or whose backfill was cancelled.
+   */
+  async retry(
+    runId: string,
+    options: { readonly jobs?: readonly string[]; readonly downstream?: boolean } = {},
+  ): Promise<{ readonly jobs: readonly string[] }> {
+    const { store } = await this.#open();
+    const { dagId, backfillId, jobs } = await store.retryRun(runId, options);
+    // Only spares the wait for the leader's next tick, as in trigger().
+    const admitting = backfillId === null ? store.admitRuns(dagId) : store.feedBackfills();
+    await admitting.catch(() => {});
+    return { jobs };
+  }
+
   /** Closes the connection. Idempotent; calls after it throw UsageError. */
   async close(): Promise<void> {
     this.#isClosed = true;

@@ -25,10 +25,10 @@ export type TaskState = (typeof taskStates)[number];
 export const runTransitions: Readonly<Record<RunState, readonly RunState[]>> = {
   queued: ['running', 'cancelled'],
   running: ['succeeded', 'failed', 'cancelled'],
-  // A rerun reopens a closed run (openEpoch + 1).
-  succeeded: ['running'],
-  failed: ['running'],
-  cancelled: ['running'],
+  // A retry opens a closed run again (openEpoch + 1); it takes its place like any other.
+  succeeded: ['queued'],
+  failed: ['queued'],
+  cancelled: ['queued'],
 };
 
 export const taskTransitions: Readonly<Record<TaskState, readonly TaskState[]>> = {
@@ -36,7 +36,7 @@ export const taskTransitions: Readonly<Record<TaskState, readonly TaskState[]>> 
   ready: ['running', 'cancelled'],
   running: ['succeeded', 'failed', 'skipped', 'delayed', 'ready', 'cancelled'],
   delayed: ['ready', 'cancelled'],
-  // A rerun takes a task back to the start with a new generation.
+  // A retry takes a task back to the start with a new generation.
   succeeded: ['blocked'],
   failed: ['blocked'],
   skipped: ['blocked'],
@@ -63,12 +63,12 @@ export const closedTaskStates = [
   'cancelled',
 ] as const satisfies readonly TaskState[];
 
-/** True when a run in this state will not change without a rerun. */
+/** True when a run in this state will not change without a retry. */
 export function isClosedRun(state: RunState): boolean {
   return (closedRunStates as readonly RunState[]).includes(state);
 }
 
-/** True when a task in this state will not change without a rerun. */
+/** True when a task in this state will not change without a retry. */
 export function isClosedTask(state: TaskState): boolean {
   return (closedTaskStates as readonly TaskState[]).includes(state);
 }

@@ -40,7 +40,7 @@ export interface DagDocument {
   /** Paused spans, in the database's time; the last is open (`to: null`) while the DAG is paused. */
   pausedSpans: PausedSpan[];
   broken: string | null;
-  /** Runs that hold a place. Changed by admission and release only. */
+  /** Runs that hold a place, by operations/place-key.ts. Changed by admission and release only. */
   activeRunIds: string[];
   deployedAt: Date;
   retiredAt: Date | null;
@@ -94,7 +94,10 @@ export interface RunDocument {
   /** True from the request until the run is closed. */
   cancelling: boolean;
   reason: string | null;
+  /** How often the run was opened again: see retry/retry-run.ts. */
   openEpoch: number;
+  /** A retry that is being prepared: its tasks and the generations they had. Absent at rest. */
+  retrying?: { at: Date; tasks: { job: string; generation: number }[] };
   expireAt: Date | null;
 }
 
@@ -144,8 +147,10 @@ export interface TaskDocument {
   cause: Cause;
   logicalDate: Date | null;
   dataInterval: { from: Date; to: Date } | null;
-  /** Depends on nothing: made ready by admission. */
+  /** Waits for nothing: made ready by admission. */
   root: boolean;
+  /** The run's openEpoch with which the task was reset last. Absent in its first. */
+  openEpoch?: number;
   /** Upstream jobs that have not reported yet, with the generation they will report under; null above the limit of fan-in.ts. */
   pending: { job: string; generation: number }[] | null;
   /** Joins above that limit which wait for this task: what "any open upstream?" asks for. Absent elsewhere. */
@@ -233,10 +238,12 @@ export interface BackfillDocument {
   reprocess: 'none' | 'failed' | 'all';
   params: Binary | null;
   reason: string | null;
-  /** Runs that hold a place of this backfill. Changed by admission and release only. */
+  /** Runs that hold a place of this backfill, by operations/place-key.ts. Changed by admission and release only. */
   activeRunIds: string[];
-  /** Runs that were made and are not counted as closed yet: never more than `maxActive`. */
+  /** Runs that were made, or made to run again, and are not counted as closed yet, by operations/place-key.ts. */
   openRunIds: string[];
+  /** Openings of retried runs that `openRunIds` has had, so that none is taken up twice. */
+  reopened?: string[];
   createdAt: Date;
   endedAt: Date | null;
   /** Dates in the range. */
@@ -247,6 +254,8 @@ export interface BackfillDocument {
   succeeded: number;
   failed: number;
   cancelled: number;
+  /** How long the runs took that closed last, from start to end. Absent before the first. */
+  durationsMs?: number[];
   /** How many dates the plan gives work; they stand in `backfillDates`. */
   planned: number;
   /** How many of those have had their turn: their run was made, or their slot was found taken. */
@@ -370,6 +379,12 @@ export const indexes: Readonly<Record<keyof Collections, readonly IndexDescripti
     },
     // Queued runs too: asked for with `state: 'running'`.
     { key: { state: 1 }, name: 'half-started', partialFilterExpression: { started: false } },
+    // Retries whose caller died. Nearly always empty.
+    {
+      key: { 'retrying.at': 1 },
+      name: 'retrying',
+      partialFilterExpression: { 'retrying.at': { $exists: true } },
+    },
     {
       key: { cancelRequestedAt: 1 },
       name: 'cancelling',

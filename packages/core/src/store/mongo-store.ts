@@ -47,6 +47,8 @@ import {
   removeRunner,
 } from './operations/runners.js';
 import { watchReady } from './operations/watch-ready.js';
+import { finishRetries } from './retry/finish-retries.js';
+import { retryRun } from './retry/retry-run.js';
 import { earliestFireAt, findDueDags } from './schedule/find-due-dags.js';
 import { countFires, listFires } from './schedule/list-fires.js';
 import { pauseDag, resumeDag } from './schedule/pause-dag.js';
@@ -98,6 +100,8 @@ export function createMongoStore(context: StoreContext): Store {
     countRuns: on(countRuns),
     cancelRun: on(cancelRun),
     continueCancels: on(continueCancels),
+    retryRun: on(retryRun),
+    finishRetries: on(finishRetries),
 
     claimTasks: on(claimTasks),
     readInputs: on(readInputs),

@@ -45,6 +45,11 @@ export const duties: readonly Duty[] = [
     everyMs: 2_000,
     run: (env) => woken(env, env.store.continueCancels()),
   },
+  {
+    name: 'finish retries',
+    everyMs: 5_000,
+    run: (env) => woken(env, env.store.finishRetries()),
+  },
   { name: 'feed backfills', everyMs: 1_000, run: (env) => woken(env, env.store.feedBackfills()) },
 ];
 

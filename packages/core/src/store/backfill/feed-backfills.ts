@@ -22,6 +22,7 @@ import type { BackfillDatesDocument, BackfillDocument } from '../collections.js'
 import type { StoreContext } from '../context.js';
 import { cancelRun } from '../operations/cancel-run.js';
 import { createRun } from '../operations/create-run.js';
+import { openingOf, type RunOpening } from '../operations/place-key.js';
 import { startRun } from '../operations/start-run.js';
 import { takePlace } from '../operations/take-place.js';
 import { fromPayload } from '../payload/payload.js';
@@ -29,6 +30,14 @@ import { countBackfillRun, endBackfill, isDone } from './count-backfill-run.js';
 
 const backfillsAtOnce = 1_000;
 const strayRunsAtOnce = 1_000;
+
+const countedFields = {
+  state: 1,
+  backfillId: 1,
+  openEpoch: 1,
+  startedAt: 1,
+  endedAt: 1,
+} as const;
 
 /**
  * Creates and admits the next runs of every running backfill, up to its `maxActive`; counts runs that closed unnoticed; ends
@@ -103,8 +112,8 @@ class Feeding {
   /** Runs that were made and never got their place: whoever made them died. */
   async #admitWaiting(): Promise<void> {
     const { openRunIds, activeRunIds } = this.#backfill;
-    for (const runId of openRunIds) {
-      if (!activeRunIds.includes(runId)) await this.#admit(runId);
+    for (const key of openRunIds) {
+      if (!activeRunIds.includes(key)) await this.#admit(openingOf(key));
     }
   }
 
@@ -124,7 +133,7 @@ class Feeding {
     );
     if (fed === null) return false;
     this.#backfill = fed;
-    if (runId !== null) await this.#admit(runId);
+    if (runId !== null) await this.#admit({ _id: runId, openEpoch: 0 });
     return true;
   }
 
@@ -156,15 +165,19 @@ class Feeding {
     return run?.backfillId === _id ? runId : null;
   }
 
-  async #admit(runId: string): Promise<void> {
+  async #admit(opening: RunOpening): Promise<void> {
     const { _id, dagId } = this.#backfill;
-    const run = { _id: runId, dagId, backfillId: _id };
-    const { runs } = this.#context.collections;
-    const seen = await runs.findOne({ _id: runId }, { projection: { state: 1, backfillId: 1 } });
-    if (seen?.state === 'queued') {
+    const run = { ...opening, dagId, backfillId: _id };
+    const seen = await this.#context.collections.runs.findOne(
+      { _id: opening._id },
+      { projection: countedFields },
+    );
+    // A retry that is being prepared has its key here before its run is open.
+    if (seen?.openEpoch !== opening.openEpoch) return;
+    if (seen.state === 'queued') {
       if (!(await takePlace(this.#context, run, 0))) return;
       if (await startRun(this.#context, run)) this.#admitted += 1;
-    } else if (seen !== null && isClosedRun(seen.state)) {
+    } else if (isClosedRun(seen.state)) {
       // Cancelled before it had its turn, or so quick that it closed before the cursor moved.
       await countBackfillRun(this.#context, seen);
       await this.#read();
@@ -191,18 +204,22 @@ class Feeding {
 async function countClosed(context: StoreContext, backfill: BackfillDocument): Promise<void> {
   if (backfill.openRunIds.length === 0) return;
   const { runs, slots } = context.collections;
+  const openings = backfill.openRunIds.map(openingOf);
   const found = await runs
-    .find({ _id: { $in: backfill.openRunIds } }, { projection: { state: 1, backfillId: 1 } })
+    .find({ _id: { $in: openings.map(({ _id }) => _id) } }, { projection: countedFields })
     .toArray();
   for (const run of found) await countBackfillRun(context, run);
   const there = new Set(found.map((run) => run._id));
-  for (const _id of backfill.openRunIds) {
+  for (const { _id, openEpoch } of openings) {
     if (there.has(_id)) continue;
     // Removed by retention: its slot remembers how it ended.
     const slot = await slots.findOne({ dagId: backfill.dagId, runId: _id });
     const outcome = slot?.outcome ?? 'refused';
     const state = outcome === 'refused' ? 'cancelled' : outcome;
-    await countBackfillRun(context, { _id, backfillId: backfill._id, state });
+    await countBackfillRun(context, {
+      ...{ _id, openEpoch, backfillId: backfill._id, state },
+      ...{ startedAt: null, endedAt: null },
+    });
   }
 }
 

@@ -2,6 +2,7 @@ import type { DagDefinition } from '../../model/definition.js';
 import type { Dag } from '../../model/run.js';
 import type { DagDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
+import { openingOf } from '../operations/place-key.js';
 
 /** A deployed DAG, active or retired. Null when there is none. */
 export async function getDag(context: StoreContext, dagId: string): Promise<Dag | null> {
@@ -43,7 +44,7 @@ function toDag(dag: DagDocument): Dag {
     nextFireAt: dag.nextFireAt,
     pausedAt: dag.pausedAt,
     broken: dag.broken,
-    activeRunIds: dag.activeRunIds,
+    activeRunIds: dag.activeRunIds.map((key) => openingOf(key)._id),
     deployedAt: dag.deployedAt,
   };
 }

@@ -19,6 +19,7 @@ import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
 import { NOW } from '../task-transitions.js';
 import { requestCancel } from './cancel-run.js';
+import { openingOf, placeKey } from './place-key.js';
 import type { QueuedRun } from './queued-run.js';
 import { finishRefusals, refuseRun } from './refuse-run.js';
 import { startRun } from './start-run.js';
@@ -36,6 +37,7 @@ const queuedFields = {
   logicalDate: 1,
   slot: 1,
   generation: 1,
+  openEpoch: 1,
 } as const;
 
 export async function admitRuns(
@@ -124,7 +126,7 @@ class Admission {
       if (waits && (await this.#hasOlderScheduled(run))) continue;
       // A place lost to another process is given back in its own turn.
       if (!(await takePlace(this.#context, run, maxActive))) return;
-      this.#active.push(run._id);
+      this.#active.push(placeKey(run));
       await this.#start(run);
     }
   }
@@ -146,11 +148,14 @@ class Admission {
   /** `skip`: a scheduled run that would have to wait is refused; those that wait before it count as well. */
   async skipScheduled(maxActive: number): Promise<void> {
     if (this.#dag.pausedAt !== null) return;
-    const queued = await this.#queued(['schedule', 'catch-up', 'manual', 'api'], runsAtOnce);
+    const queued = await this.#queued(
+      ofCauses(['schedule', 'catch-up', 'manual', 'api']),
+      runsAtOnce,
+    );
     let taken = this.#active.length;
     for (const run of queued) {
-      if (run.cause === 'schedule' && taken >= maxActive) {
-        await refuseRun(this.#context, run, this.#active[0] ?? null);
+      if (run.cause === 'schedule' && run.openEpoch === 0 && taken >= maxActive) {
+        await refuseRun(this.#context, run, this.#holder());
       } else {
         taken += 1;
       }
@@ -161,7 +166,7 @@ class Admission {
   async cancelPrevious(): Promise<void> {
     if (this.#dag.pausedAt !== null) return;
     const { runs } = this.#context.collections;
-    const [newest] = await this.#queued(['schedule'], 1, -1);
+    const [newest] = await this.#queued(ofCauses(['schedule']), 1, -1);
     if (newest === undefined) return;
     const older = await runs
       .find(
@@ -184,33 +189,45 @@ class Admission {
 
   /** `queue`: of the scheduled runs that still wait, so many may; the newest beyond them are refused. */
   async refuseBeyond(maxQueued: number): Promise<void> {
-    const beyond = await this.#find(['schedule'], 1).skip(maxQueued).limit(runsAtOnce).toArray();
+    const beyond = await this.#find(ofCauses(['schedule']), 1)
+      .skip(maxQueued)
+      .limit(runsAtOnce)
+      .toArray();
     for (const run of beyond.reverse()) {
-      await refuseRun(this.#context, run, this.#active[0] ?? null);
+      await refuseRun(this.#context, run, this.#holder());
     }
+  }
+
+  /** A run that holds a place. */
+  #holder(): string | null {
+    return this.#active[0] === undefined ? null : openingOf(this.#active[0])._id;
   }
 
   async #start(run: QueuedRun): Promise<void> {
     if (await startRun(this.#context, run)) this.admitted.push(run._id);
   }
 
-  /** A pause stops the admission of scheduled and catch-up runs; all others go on. */
-  #admissible(causes: readonly Cause[]): Cause[] {
-    if (this.#dag.pausedAt === null) return [...causes];
-    return causes.filter((cause) => cause !== 'schedule' && cause !== 'catch-up');
+  /** A pause stops the admission of scheduled and catch-up runs; all others go on, and what somebody retries. */
+  #admissible(causes: readonly Cause[]): Filter<RunDocument> {
+    if (this.#dag.pausedAt === null) return ofCauses(causes);
+    const goOn = causes.filter((cause) => cause !== 'schedule' && cause !== 'catch-up');
+    return { $or: [ofCauses(goOn), { ...ofCauses(causes), openEpoch: { $gt: 0 } }] };
   }
 
-  async #queued(causes: readonly Cause[], limit: number, order: 1 | -1 = 1): Promise<QueuedRun[]> {
-    if (causes.length === 0) return [];
-    return this.#find(causes, order).limit(limit).toArray();
+  async #queued(
+    which: Filter<RunDocument>,
+    limit: number,
+    order: 1 | -1 = 1,
+  ): Promise<QueuedRun[]> {
+    return this.#find(which, order).limit(limit).toArray();
   }
 
-  #find(causes: readonly Cause[], order: 1 | -1, only?: string) {
+  #find(which: Filter<RunDocument>, order: 1 | -1, only?: string) {
     return this.#context.collections.runs
       .find(
         {
           dagId: this.#dag._id,
-          cause: { $in: [...causes] },
+          ...which,
           ...(only === undefined ? {} : { _id: only }),
           ...this.#due(),
         },
@@ -229,4 +246,8 @@ class Admission {
       $expr: { $lte: ['$dueAt', NOW] },
     };
   }
+}
+
+function ofCauses(causes: readonly Cause[]): Filter<RunDocument> {
+  return { cause: { $in: [...causes] } };
 }

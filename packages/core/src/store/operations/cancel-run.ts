@@ -80,9 +80,15 @@ export async function carryOutCancel(context: StoreContext, runId: string): Prom
     if (waiting.modifiedCount + running.modifiedCount === 0) break;
   }
   if (!(await closeRun(context, runId))) return;
-  // Everything of the run is closed, so no dependent waits to be told.
+  // Everything of the run is closed, so no dependent waits to be told. A retry takes the request away from what it resets:
+  // whoever stood still before this write clears no mark of it.
   await tasks.updateMany(
-    { runId, state: { $in: [...closedTaskStates] }, propagated: false },
+    {
+      runId,
+      state: { $in: [...closedTaskStates] },
+      propagated: false,
+      cancelRequestedAt: { $ne: null },
+    },
     { $set: { propagated: true } },
   );
 }

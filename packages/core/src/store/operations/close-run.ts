@@ -62,6 +62,7 @@ export async function closeRun(
 
 interface Tally {
   readonly failed: number;
+  readonly cancelled: number;
   readonly endedAt: Date | null;
 }
 
@@ -77,7 +78,13 @@ async function tallyTasks(context: StoreContext, run: RunDocument): Promise<Tall
     if (open !== null) return null;
   }
   const [tally] = await tasks
-    .aggregate<{ open: number; failed: number; endedAt: Date | null; all: number }>([
+    .aggregate<{
+      open: number;
+      failed: number;
+      cancelled: number;
+      endedAt: Date | null;
+      all: number;
+    }>([
       { $match: { runId: run._id } },
       {
         $group: {
@@ -89,6 +96,7 @@ async function tallyTasks(context: StoreContext, run: RunDocument): Promise<Tall
               $cond: [{ $and: [{ $eq: ['$state', 'failed'] }, { $not: ['$allowFailure'] }] }, 1, 0],
             },
           },
+          cancelled: { $sum: { $cond: [{ $eq: ['$state', 'cancelled'] }, 1, 0] } },
           endedAt: { $max: '$endedAt' },
         },
       },
@@ -102,7 +110,9 @@ async function tallyTasks(context: StoreContext, run: RunDocument): Promise<Tall
 
 function outcomeOf(run: RunDocument, tally: Tally): ClosedState {
   if (run.cancelRequestedAt !== null) return 'cancelled';
-  return tally.failed > 0 ? 'failed' : 'succeeded';
+  if (tally.failed > 0) return 'failed';
+  // Without a request: a retry of some tasks of a cancelled run left the others as they were.
+  return tally.cancelled > 0 ? 'cancelled' : 'succeeded';
 }
 
 /** False when a later opening of the run has written it already. */

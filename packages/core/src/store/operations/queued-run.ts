@@ -3,5 +3,13 @@ import type { RunDocument } from '../collections.js';
 /** What admission reads of a run that waits for its place. */
 export type QueuedRun = Pick<
   RunDocument,
-  '_id' | 'dagId' | 'cause' | 'dueAt' | 'backfillId' | 'logicalDate' | 'slot' | 'generation'
+  | '_id'
+  | 'dagId'
+  | 'cause'
+  | 'dueAt'
+  | 'backfillId'
+  | 'logicalDate'
+  | 'slot'
+  | 'generation'
+  | 'openEpoch'
 >;

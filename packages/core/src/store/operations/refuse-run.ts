@@ -18,7 +18,8 @@ export async function refuseRun(
   insteadOf: string | null,
 ): Promise<void> {
   const marked = await context.collections.runs.updateOne(
-    { _id: run._id, state: 'queued', refused: null, cancelRequestedAt: null },
+    // A run that was opened again is somebody's retry, and has a history: no rule refuses it.
+    { _id: run._id, state: 'queued', refused: null, cancelRequestedAt: null, openEpoch: 0 },
     { $set: { refused: 'overlap' } },
   );
   if (marked.matchedCount === 1) await carryOut(context, run, insteadOf);

@@ -6,6 +6,7 @@
 
 import { isClosedRun } from '../../model/states.js';
 import type { StoreContext } from '../context.js';
+import { openingOf } from './place-key.js';
 import { releaseRoots, startRun } from './start-run.js';
 import { releasePlace } from './take-place.js';
 import { workThrough } from './work-through.js';
@@ -19,11 +20,11 @@ export async function repairPlaces(context: StoreContext): Promise<number> {
   const inBackfills = await backfills.find(taken, { projection }).toArray();
   const holders = [
     ...inDags.flatMap((dag) =>
-      dag.activeRunIds.map((_id) => ({ _id, dagId: dag._id, backfillId: null })),
+      dag.activeRunIds.map((key) => ({ ...openingOf(key), dagId: dag._id, backfillId: null })),
     ),
     ...inBackfills.flatMap((backfill) =>
-      backfill.activeRunIds.map((_id) => ({
-        _id,
+      backfill.activeRunIds.map((key) => ({
+        ...openingOf(key),
         dagId: backfill.dagId,
         backfillId: backfill._id as string | null,
       })),
@@ -32,14 +33,14 @@ export async function repairPlaces(context: StoreContext): Promise<number> {
   const found = await runs
     .find(
       { _id: { $in: holders.map((holder) => holder._id) } },
-      { projection: { state: 1, started: 1 } },
+      { projection: { state: 1, started: 1, openEpoch: 1 } },
     )
     .toArray();
   const byId = new Map(found.map((run) => [run._id, run]));
   let repaired = 0;
   await workThrough(holders, async (holder) => {
     const run = byId.get(holder._id);
-    if (run === undefined || isClosedRun(run.state)) {
+    if (run === undefined || isClosedRun(run.state) || run.openEpoch !== holder.openEpoch) {
       await releasePlace(context, holder);
       repaired += 1;
     } else if (run.state === 'queued') {
@@ -52,9 +53,9 @@ export async function repairPlaces(context: StoreContext): Promise<number> {
 
 async function finishStarts(context: StoreContext): Promise<number> {
   const halfStarted = await context.collections.runs
-    .find({ state: 'running', started: false }, { projection: { _id: 1 } })
+    .find({ state: 'running', started: false }, { projection: { openEpoch: 1 } })
     .limit(1_000)
     .toArray();
-  await workThrough(halfStarted, (run) => releaseRoots(context, run._id));
+  await workThrough(halfStarted, (run) => releaseRoots(context, run));
   return halfStarted.length;
 }

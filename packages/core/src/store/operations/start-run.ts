@@ -1,7 +1,8 @@
 import type { UpdateFilter } from 'mongodb';
 import type { RunDocument, TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
-import { moveTo, NOW } from '../task-transitions.js';
+import { choose, moveTo, NOW, settleStage } from '../task-transitions.js';
+import type { RunOpening } from './place-key.js';
 import type { QueuedRun } from './queued-run.js';
 import { releasePlace } from './take-place.js';
 
@@ -11,13 +12,14 @@ import { releasePlace } from './take-place.js';
  */
 export async function startRun(
   context: StoreContext,
-  run: Pick<QueuedRun, '_id' | 'dagId' | 'backfillId'>,
+  run: Pick<QueuedRun, '_id' | 'dagId' | 'backfillId' | 'openEpoch'>,
 ): Promise<boolean> {
   const { runs } = context.collections;
   const moved = await runs.updateOne(
     {
       _id: run._id,
       state: 'queued',
+      openEpoch: run.openEpoch,
       materialized: true,
       refused: null,
       cancelRequestedAt: null,
@@ -26,7 +28,10 @@ export async function startRun(
     [{ $set: { state: 'running', startedAt: NOW } }] as unknown as UpdateFilter<RunDocument>,
   );
   if (moved.matchedCount === 0) {
-    const seen = await runs.findOne({ _id: run._id }, { projection: { state: 1, started: 1 } });
+    const seen = await runs.findOne(
+      { _id: run._id, openEpoch: run.openEpoch },
+      { projection: { state: 1, started: 1 } },
+    );
     if (seen?.state !== 'running') {
       await releasePlace(context, run);
       return false;
@@ -34,16 +39,39 @@ export async function startRun(
     // Another process admitted it, or this one before it died: what is missing is made up for.
     if (seen.started) return false;
   }
-  await releaseRoots(context, run._id);
+  await releaseRoots(context, run);
   return true;
 }
 
-/** Makes the roots of a running run ready and marks it started. */
-export async function releaseRoots(context: StoreContext, runId: string): Promise<void> {
+/**
+ * Makes the roots of a running run ready and marks it started. In a retry the roots are the tasks that wait for none of
+ * those that run again; what the others have left them (a skip, say) decides them.
+ */
+export async function releaseRoots(context: StoreContext, run: RunOpening): Promise<void> {
   const { runs, tasks } = context.collections;
+  const { _id, openEpoch } = run;
   await tasks.updateMany(
-    { runId, state: 'blocked', root: true },
-    moveTo('ready') as unknown as UpdateFilter<TaskDocument>,
+    openEpoch === 0
+      ? { runId: _id, state: 'blocked', root: true, openEpoch: { $exists: false } }
+      : { runId: _id, state: 'blocked', root: true, openEpoch },
+    (openEpoch === 0 ? moveTo('ready') : decided) as unknown as UpdateFilter<TaskDocument>,
   );
-  await runs.updateOne({ _id: runId, state: 'running' }, { $set: { started: true } });
+  await runs.updateOne({ _id, openEpoch, state: 'running' }, { $set: { started: true } });
 }
+
+/** By what is known of the upstream tasks, all of which have reported: see propagate.ts. */
+const decided = [
+  {
+    $set: {
+      state: choose(
+        [
+          ['$upstream.failed', 'upstream-failed'],
+          ['$upstream.cancelled', 'cancelled'],
+          ['$upstream.skipped', 'skipped'],
+        ],
+        'ready',
+      ),
+    },
+  },
+  settleStage(),
+];

@@ -1,5 +1,6 @@
 /** Places: one array in the DAG, one in each backfill. Whoever stands in it is active; there is no counter. */
 import type { StoreContext } from '../context.js';
+import { placeKey } from './place-key.js';
 import type { QueuedRun } from './queued-run.js';
 
 /**
@@ -8,23 +9,24 @@ import type { QueuedRun } from './queued-run.js';
  */
 export async function takePlace(
   context: StoreContext,
-  run: Pick<QueuedRun, '_id' | 'dagId' | 'backfillId'>,
+  run: Pick<QueuedRun, '_id' | 'dagId' | 'backfillId' | 'openEpoch'>,
   maxActive: number,
 ): Promise<boolean> {
   const { dags, backfills } = context.collections;
+  const key = placeKey(run);
   if (run.backfillId === null) {
     const taken = await dags.findOneAndUpdate(
       {
         _id: run.dagId,
-        activeRunIds: { $ne: run._id },
+        activeRunIds: { $ne: key },
         [`activeRunIds.${maxActive - 1}`]: { $exists: false },
       },
-      { $push: { activeRunIds: run._id } },
+      { $push: { activeRunIds: key } },
       { projection: { _id: 1 } },
     );
     if (taken !== null) return true;
     const holds = await dags.findOne(
-      { _id: run.dagId, activeRunIds: run._id },
+      { _id: run.dagId, activeRunIds: key },
       { projection: { _id: 1 } },
     );
     return holds !== null;
@@ -34,16 +36,16 @@ export async function takePlace(
       _id: run.backfillId,
       state: 'running',
       // Only a run whose date has had its turn: see backfill/feed-backfills.ts.
-      openRunIds: run._id,
-      activeRunIds: { $ne: run._id },
+      openRunIds: key,
+      activeRunIds: { $ne: key },
       $expr: { $lt: [{ $size: '$activeRunIds' }, '$maxActive'] },
     },
-    { $push: { activeRunIds: run._id } },
+    { $push: { activeRunIds: key } },
     { projection: { _id: 1 } },
   );
   if (taken !== null) return true;
   const holds = await backfills.findOne(
-    { _id: run.backfillId, activeRunIds: run._id },
+    { _id: run.backfillId, activeRunIds: key },
     { projection: { _id: 1 } },
   );
   return holds !== null;
@@ -52,13 +54,14 @@ export async function takePlace(
 /** Gives the place back, wherever it is. Repeatable; a run without one changes nothing. */
 export async function releasePlace(
   context: StoreContext,
-  run: Pick<QueuedRun, '_id' | 'dagId' | 'backfillId'>,
+  run: Pick<QueuedRun, '_id' | 'dagId' | 'backfillId' | 'openEpoch'>,
 ): Promise<void> {
   const { dags, backfills } = context.collections;
-  const change = { $pull: { activeRunIds: run._id } };
+  const key = placeKey(run);
+  const change = { $pull: { activeRunIds: key } };
   if (run.backfillId === null) {
-    await dags.updateOne({ _id: run.dagId, activeRunIds: run._id }, change);
+    await dags.updateOne({ _id: run.dagId, activeRunIds: key }, change);
   } else {
-    await backfills.updateOne({ _id: run.backfillId, activeRunIds: run._id }, change);
+    await backfills.updateOne({ _id: run.backfillId, activeRunIds: key }, change);
   }
 }

@@ -39,6 +39,14 @@ export interface RunFilter {
   readonly before?: string;
 }
 
+export interface RetryResult {
+  readonly runId: string;
+  readonly dagId: string;
+  readonly backfillId: string | null;
+  /** The jobs whose tasks run again, in topological order. */
+  readonly jobs: readonly string[];
+}
+
 export interface RunVerbs {
   /** Inserts run and tasks and marks the run materialised; repeatable after a death between any two writes. */
   createRun(params: CreateRunParams): Promise<CreateRunResult>;
@@ -72,6 +80,18 @@ export interface RunVerbs {
     runId: string,
     reason?: string,
   ): Promise<{ readonly state: RunState; readonly closed: boolean }>;
+  /**
+   * Opens a closed run again and takes some of its tasks back to the start: those named in `jobs`, else all that failed, were
+   * cancelled or could not run; with everything downstream of them that did not succeed, and with `downstream` also what did.
+   * The run is then queued; admission starts it. Throws NotFoundError (run, job), ConflictError for an open run, one with
+   * nothing to retry, one that is removed within a day, or one whose backfill was cancelled.
+   */
+  retryRun(
+    runId: string,
+    selection?: { readonly jobs?: readonly string[]; readonly downstream?: boolean },
+  ): Promise<RetryResult>;
+  /** Completes retries whose caller died. Returns how many. */
+  finishRetries(): Promise<number>;
   /** Goes on with every requested cancellation that still has open tasks. */
   continueCancels(): Promise<number>;
 }
