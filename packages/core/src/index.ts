@@ -8,7 +8,7 @@ export {
 } from './client/flow-client.js';
 export type { ClientOptions } from './client/open-database.js';
 export type { AttemptSnapshot, RunSnapshot, TaskSnapshot } from './client/run-snapshot.js';
-export { type CompileResult, compile } from './compiler/compile.js';
+export { type CompileOptions, type CompileResult, compile } from './compiler/compile.js';
 export type { CompiledDag } from './compiler/emit.js';
 export { Dag } from './decorators/dag.js';
 export { DependsOn } from './decorators/depends-on.js';

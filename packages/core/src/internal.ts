@@ -72,10 +72,12 @@ export {
   clockChanges,
   clockMeetings,
 } from './time/schedule/clock-changes.js';
+export { type ClockChangeView, viewClockChanges } from './time/schedule/clock-view.js';
 export { type FireView, viewFire, viewNextFires } from './time/schedule/fire-view.js';
 export { dataIntervalOf, fireBatches } from './time/schedule/fires.js';
 export { jitterOf } from './time/schedule/jitter.js';
 export { type ParsedSchedule, parseSchedule, toSchedule } from './time/schedule/parse-schedule.js';
+export type { Schedule } from './time/schedule/schedule.js';
 export { boundedTimerMs, MAX_TIMER_MS } from './time/timer.js';
 export { parseInstant } from './time/zone/instant-text.js';
 export { timeZoneProblem } from './time/zone/zone.js';

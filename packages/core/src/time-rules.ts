@@ -6,6 +6,7 @@
 export { FlowError, isFlowError, OptionError, UsageError } from './errors.js';
 export { didYouMean } from './time/did-you-mean.js';
 export { parseDuration } from './time/duration.js';
+export { type ClockChangeView, viewClockChanges } from './time/schedule/clock-view.js';
 export { describe } from './time/schedule/describe-schedule.js';
 export { type FireView, viewNextFires } from './time/schedule/fire-view.js';
 export { parseSchedule } from './time/schedule/parse-schedule.js';

@@ -40,19 +40,21 @@ export const command: Command = {
   async run(args, context) {
     const { terminal, cwd } = context;
     const project = await loadProject(args, args.paths, context);
-    const { dags, problems, hasErrors } = project;
-    const json = toJson({
+    const { dags, problems, clockWarnings, hasErrors } = project;
+    const compiled = {
       dags: dags.map(({ definition, version }) => ({ ...definition, version })),
       problems: problems.map(problemJson),
-    });
-    if (problems.length > 0 && !args.json)
-      note(terminal, `${problemText(terminal, problems, cwd)}\n`);
+    };
+    const said = [...problems, ...clockWarnings];
+    if (said.length > 0 && !args.json) note(terminal, `${problemText(terminal, said, cwd)}\n`);
     if (args.out !== undefined && !hasErrors) {
       const path = resolve(cwd, args.out);
-      await orSayWhichFile(path, writeFile(path, `${json}\n`));
+      // For review: what depends on the day is not a part of it.
+      await orSayWhichFile(path, writeFile(path, `${toJson(compiled)}\n`));
       note(terminal, `wrote ${counted(dags.length, 'DAG')} to ${relative(cwd, path)}`);
     }
-    if (args.json) print(terminal, json);
+    if (args.json)
+      print(terminal, toJson({ ...compiled, warnings: clockWarnings.map(problemJson) }));
     else if (args.format === 'mermaid')
       print(terminal, graphMermaid(dags.map(({ definition }) => definition)));
     else if (dags.length > 0) {

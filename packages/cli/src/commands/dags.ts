@@ -1,5 +1,5 @@
-import { describe } from '@flowline/core';
 import type { Command } from '../command-line/command.js';
+import { readableVersion, scheduleWords } from '../output/schedule-words.js';
 import { toJson } from '../output/shapes.js';
 import { table } from '../output/table.js';
 import { instant } from '../output/words.js';
@@ -25,7 +25,7 @@ export const command: Command = {
       const rows = await Promise.all(
         dags.map(async (dag) => {
           const [definition, runs] = await Promise.all([
-            session.store.getVersion(dag.id, dag.version),
+            readableVersion(session.store.getVersion(dag.id, dag.version)),
             session.store.countRuns(dag.id),
           ]);
           return {
@@ -48,7 +48,7 @@ export const command: Command = {
             rows.map(({ dag, schedule, openRuns }) => [
               dag.id,
               dag.version.slice(0, 12),
-              schedule === null ? 'on demand' : describe(schedule),
+              scheduleWords(schedule),
               dag.pausedAt === null ? instant(dag.nextFireAt) : 'paused',
               String(openRuns),
               dag.broken === null ? dag.state : `schedule broken: ${dag.broken}`,

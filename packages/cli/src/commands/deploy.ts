@@ -1,23 +1,14 @@
 import { UsageError } from '@flowline/core';
-import type { DeployResult, Store } from '@flowline/core/internal';
+import type { Store } from '@flowline/core/internal';
 import type { Command, CommandContext } from '../command-line/command.js';
-import { problemCount, problemText } from '../output/problem-text.js';
+import { deployedJson, planLines } from '../output/deploy-text.js';
+import { problemCount, problemJson, problemText } from '../output/problem-text.js';
 import { toJson } from '../output/shapes.js';
-import { counted } from '../output/words.js';
 import { loadProject, type Project } from '../session/load-project.js';
+import { type Planned, planDeploys } from '../session/plan-deploy.js';
 import { withSession } from '../session/with-session.js';
 import { exitCodes } from '../terminal/exit-codes.js';
-import { note, print, type Terminal } from '../terminal/terminal.js';
-
-type Change = DeployResult['change'] | 'removed' | 'not in the code';
-
-interface Planned {
-  readonly id: string;
-  readonly version: string;
-  readonly change: Change;
-  readonly previousVersion: string | null;
-  readonly openRuns: number;
-}
+import { note, print } from '../terminal/terminal.js';
 
 export const command: Command = {
   positionals: [
@@ -42,7 +33,7 @@ export const command: Command = {
     ['flow deploy --prune --yes', 'also retire what left the code'],
   ],
   notes:
-    'Open runs go on under the version they were created with. Deploying the same code twice changes nothing.',
+    'Open runs go on under the version they were created with. Deploying the same code twice changes nothing. The plan shows the next five fires before and after a change, and warns where a schedule meets a change of clocks within two years.',
   async run(args, context) {
     const { terminal, cwd } = context;
     const hasPaths = args.paths.length > 0;
@@ -52,59 +43,30 @@ export const command: Command = {
       });
     }
     const project = await loadProject(args, args.paths, context);
-    if (project.problems.length > 0)
-      note(terminal, `${problemText(terminal, project.problems, cwd)}\n`);
+    const said = [...project.problems, ...project.clockWarnings];
+    if (said.length > 0) note(terminal, `${problemText(terminal, said, cwd)}\n`);
     if (project.hasErrors) {
       note(terminal, `${problemCount(project.problems)}; nothing was stored`);
       return exitCodes.usage;
     }
     return withSession(args, context, async ({ store }) => {
-      const plan = await planAll(store, project, hasPaths, args.prune === true);
+      const plan = await planDeploys(store, project, {
+        isPartial: hasPaths,
+        prune: args.prune === true,
+      });
       if (!args.json) for (const line of planLines(terminal, plan)) print(terminal, line);
       if (args.prune && !args.dryRun && !args.yes) await refuseUnconfirmed(plan, context);
       const done = args.dryRun ? plan : await deployAll(store, project, plan);
-      if (args.json) print(terminal, toJson({ dags: done.flatMap(deployedJson) }));
-      else if (args.dryRun) print(terminal, 'dry run: nothing was stored');
+      if (args.json) {
+        const warnings = said.map(problemJson);
+        print(terminal, toJson({ dags: done.flatMap(deployedJson), warnings }));
+      } else if (args.dryRun) print(terminal, 'dry run: nothing was stored');
       return exitCodes.done;
     });
   },
 };
 
-/** `{ id, version, change }`; what left the code without being pruned is not changed by this deploy. */
-function deployedJson({ id, version, change }: Planned) {
-  if (change === 'not in the code') return [];
-  return [{ id, version, change: change === 'revived' ? 'added' : change }];
-}
-
-/** What would change. Ownership of every DAG is checked before anything is written. */
-async function planAll(
-  store: Store,
-  project: Project,
-  isPartial: boolean,
-  prune: boolean,
-): Promise<Planned[]> {
-  const name = project.settings.project;
-  const plan: Planned[] = [];
-  for (const { definition, version } of project.dags) {
-    const result = await store.planDeploy({ definition, version, project: name });
-    plan.push({ id: definition.id, version, ...result });
-  }
-  if (isPartial) return plan;
-  const inCode = new Set(project.dags.map(({ definition }) => definition.id));
-  for (const dag of await store.listDags({ project: name, state: 'active' })) {
-    if (inCode.has(dag.id)) continue;
-    const runs = await store.countRuns(dag.id);
-    plan.push({
-      id: dag.id,
-      version: dag.version,
-      change: prune ? 'removed' : 'not in the code',
-      previousVersion: dag.version,
-      openRuns: (runs.queued ?? 0) + (runs.running ?? 0),
-    });
-  }
-  return plan;
-}
-
+/** Stores what was planned; the answer is what was done, which another shell may have changed in between. */
 async function deployAll(
   store: Store,
   project: Project,
@@ -112,9 +74,10 @@ async function deployAll(
 ): Promise<Planned[]> {
   const name = project.settings.project;
   const done: Planned[] = [];
-  for (const { definition, version } of project.dags) {
+  for (const [index, { definition, version }] of project.dags.entries()) {
     const result = await store.deployDag({ definition, version, project: name });
-    done.push({ id: definition.id, version, ...result });
+    // The plan begins with the DAGs of the code, in their order.
+    done.push({ ...(plan[index] as Planned), ...result });
   }
   for (const planned of plan) {
     if (planned.change === 'removed') await store.retireDag(planned.id, name);
@@ -149,27 +112,5 @@ async function refuseUnconfirmed(
   }
   throw new UsageError(`--prune would retire ${removed.join(', ')}; nothing was stored`, {
     hint: 'Add --yes to do it.',
-  });
-}
-
-function planLines(terminal: Terminal, plan: readonly Planned[]): string[] {
-  const { colors } = terminal;
-  const word: Record<Change, string> = {
-    added: colors.green('added    '),
-    revived: colors.green('revived  '),
-    changed: colors.cyan('changed  '),
-    unchanged: colors.dim('unchanged'),
-    removed: colors.red('removed  '),
-    'not in the code': colors.yellow('kept     '),
-  };
-  return plan.map(({ id, version, change, previousVersion, openRuns }) => {
-    const versions = change === 'changed' ? `${previousVersion} -> ${version}` : version;
-    const open =
-      openRuns === 0 || change === 'unchanged'
-        ? ''
-        : `, ${counted(openRuns, 'open run')} on the version they have`;
-    const left =
-      change === 'not in the code' ? ', not in the code any more: --prune retires it' : '';
-    return `${word[change]} ${id}  ${versions}${open}${left}`;
   });
 }

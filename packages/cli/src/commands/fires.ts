@@ -1,5 +1,7 @@
+import { type FireRecord, type Schedule, viewFire } from '@flowline/core/internal';
 import type { Command } from '../command-line/command.js';
 import { limitFlag } from '../command-line/values.js';
+import { readableVersion } from '../output/schedule-words.js';
 import { fireJson, toJson } from '../output/shapes.js';
 import { table } from '../output/table.js';
 import { instant } from '../output/words.js';
@@ -19,26 +21,33 @@ export const command: Command = {
       'every due fire that did not become a run of its own, newest first',
     ],
   ],
+  notes:
+    'Local times are those of the zone of the current schedule. A span (more than 100 fires in a row with one reason) is one line.',
   async run(args, context) {
     const limit = limitFlag(args.limit);
-    return withSession(args, context, async (session) => {
-      await requireDag(session.store, args.dag);
-      const fires = await session.store.listFires(args.dag, { limit });
-      if (args.json) print(context.terminal, toJson(fires.map(fireJson)));
-      else if (fires.length === 0)
+    return withSession(args, context, async ({ store }) => {
+      const dag = await requireDag(store, args.dag);
+      const fires = await store.listFires(args.dag, { limit });
+      // A schedule that cannot be evaluated has no local times either: the line itself still counts.
+      const definition = await readableVersion(store.getVersion(dag.id, dag.version));
+      const views = fires.map((fire) => viewed(fire, definition?.schedule));
+      if (args.json) print(context.terminal, toJson(views.map(fireJson)));
+      else if (views.length === 0)
         note(context.terminal, `every due fire of ${args.dag} became a run`);
       else {
         print(
           context.terminal,
           table(
             context.terminal,
-            ['FROM', 'TO', 'FIRES', 'REASON', 'RUN'],
-            fires.map((fire) => [
+            ['FROM', 'TO', 'LOCAL', 'FIRES', 'REASON', 'RUN', 'NOTE'],
+            views.map((fire) => [
               instant(fire.from),
               instant(fire.to),
+              fire.localFrom ?? '-',
               String(fire.count),
               fire.reason,
               fire.runId ?? '-',
+              fire.note ?? '',
             ]),
           ),
         );
@@ -47,3 +56,16 @@ export const command: Command = {
     });
   },
 };
+
+/** The line with its local times, and what a change of clocks did to its first fire. */
+function viewed(fire: FireRecord, schedule: Schedule | undefined) {
+  try {
+    if (schedule !== undefined) {
+      const [from, to] = [viewFire(schedule, fire.from), viewFire(schedule, fire.to)];
+      return { ...fire, localFrom: from.local, localTo: to.local, note: from.note };
+    }
+  } catch {
+    // Marked broken: `flow dags` says why.
+  }
+  return { ...fire, localFrom: null, localTo: null, note: null };
+}

@@ -1,20 +1,36 @@
 import {
   describe,
+  type FireView,
   OptionError,
   parseSchedule,
   type Schedule,
   UsageError,
+  viewClockChanges,
   viewNextFires,
 } from '@flowline/core/time';
 import type { Command, CommandContext } from '../command-line/command.js';
 import { localInstantFlag, wholeFlag } from '../command-line/values.js';
 import { columns } from '../output/columns.js';
-import { nextFireJson, toJson } from '../output/shapes.js';
+import { clockChangeJson, nextFireJson, toJson } from '../output/shapes.js';
 import { instant } from '../output/words.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { note, print, type Terminal } from '../terminal/terminal.js';
 
 const most = 10_000;
+
+/** A schedule, what time it is there, and what is known of its dates beside the calendar. */
+interface Asked {
+  readonly schedule: Schedule;
+  readonly now: Date;
+  readonly marked: (fires: readonly FireView[]) => Promise<readonly FireView[]>;
+}
+
+interface Question {
+  readonly from: string | undefined;
+  readonly count: number;
+  readonly acrossDst: boolean;
+  readonly json: boolean;
+}
 
 export const command: Command = {
   positionals: [
@@ -33,6 +49,10 @@ export const command: Command = {
       requiresArg: true,
     },
     count: { type: 'number', describe: 'how many (default 5)', requiresArg: true },
+    'across-dst': {
+      type: 'boolean',
+      describe: 'the next two changes of clocks, what the schedule does then, and the fires around',
+    },
   },
   examples: [
     ['flow next nightly-sales', 'the coming fires, local and UTC'],
@@ -40,6 +60,7 @@ export const command: Command = {
       "flow next --cron '30 2 * * *' --tz Europe/Paris --from 2026-03-27T00:00:00Z",
       'what a change of clocks does',
     ],
+    ["flow next --cron '30 2 * * *' --tz Europe/Paris --across-dst", 'the same, without a date'],
   ],
   async run(args, context) {
     const { terminal } = context;
@@ -53,32 +74,65 @@ export const command: Command = {
     }
     const count = wholeFlag('--count', args.count) ?? 5;
     if (count > most) throw new OptionError('--count', `at most ${most}`, count);
-    const schedule =
-      args.cron === undefined
-        ? await scheduleOf(args.dag, args, context)
-        : fromCron(args.cron, args.tz, terminal);
-    const timeZone = 'timeZone' in schedule ? schedule.timeZone : 'UTC';
-    const after =
-      args.from === undefined ? new Date() : localInstantFlag('--from', args.from, timeZone);
-    const fires = viewNextFires(schedule, { after, count });
-    if (args.json) {
-      print(terminal, toJson(fires.map(nextFireJson)));
-      return exitCodes.done;
-    }
-    note(terminal, describe(schedule));
-    if (fires.length === 0) note(terminal, 'no further fires: the schedule has ended');
-    else {
-      print(
+    const question: Question = {
+      from: args.from,
+      count,
+      acrossDst: args.acrossDst === true,
+      json: args.json === true,
+    };
+    if (args.cron !== undefined) {
+      const schedule = fromCron(args.cron, args.tz, terminal);
+      await answer(
+        { schedule, now: new Date(), marked: async (fires) => fires },
+        question,
         terminal,
-        columns(
-          ['LOGICAL DATE (UTC)', 'LOCAL', 'NOTE'],
-          fires.map((fire) => [instant(fire.logicalDate), fire.local, fire.note ?? '']),
-        ),
       );
+    } else {
+      await withDeployed(args.dag, args, context, (asked) => answer(asked, question, terminal));
     }
     return exitCodes.done;
   },
 };
+
+async function answer(asked: Asked, question: Question, terminal: Terminal): Promise<void> {
+  const { schedule } = asked;
+  const { from, count, json } = question;
+  const after =
+    from === undefined ? asked.now : localInstantFlag('--from', from, schedule.timeZone);
+  if (!json) note(terminal, describe(schedule));
+  if (question.acrossDst) {
+    const changes = await Promise.all(
+      viewClockChanges(schedule, { after, fires: count }).map(async (change) => ({
+        ...change,
+        fires: await asked.marked(change.fires),
+      })),
+    );
+    if (json) print(terminal, toJson(changes.map(clockChangeJson)));
+    else if (changes.length === 0) note(terminal, `clocks do not change in ${schedule.timeZone}`);
+    for (const change of json ? [] : changes) {
+      const { kind, localFrom, localTo, offsetBefore, offsetAfter } = change;
+      const words = kind === 'gap' ? 'does not exist' : 'comes twice';
+      print(
+        terminal,
+        `${instant(change.at)}  ${kind}: ${localFrom} to ${localTo} ${words} (${offsetBefore} -> ${offsetAfter})`,
+      );
+      print(terminal, `  ${change.effect}`);
+      print(terminal, fireTable(change.fires).replace(/^/gm, '  '));
+    }
+    return;
+  }
+  const fires = await asked.marked(viewNextFires(schedule, { after, count }));
+  if (json) print(terminal, toJson(fires.map(nextFireJson)));
+  else if (fires.length === 0) note(terminal, 'no further fires: the schedule has ended');
+  else print(terminal, fireTable(fires));
+}
+
+function fireTable(fires: readonly FireView[]): string {
+  return columns(
+    ['LOGICAL DATE (UTC)', 'LOCAL', 'NOTE'],
+    fires.map((fire) => [instant(fire.logicalDate), fire.local, fire.note ?? '']),
+  );
+}
 
 /** The schedule of --cron and --tz; what is legal but surprising is said on stderr. Throws UsageError. */
 function fromCron(cron: string, timeZone: string | undefined, terminal: Terminal): Schedule {
@@ -98,20 +152,38 @@ function fromCron(cron: string, timeZone: string | undefined, terminal: Terminal
   });
 }
 
-async function scheduleOf(
+/** The schedule of a deployed DAG; its pauses and what was written down of its dates are marked. */
+async function withDeployed(
   dagId: string,
   args: Parameters<Command['run']>[0],
   context: CommandContext,
-): Promise<Schedule> {
+  use: (asked: Asked) => Promise<void>,
+): Promise<void> {
   // The database is for deployed DAGs only: an expression must be answered without loading it.
-  const [{ withSession }, { requireDag }] = await Promise.all([
+  const [{ withSession }, { requireDag }, { markPaused, markRecorded }] = await Promise.all([
     import('../session/with-session.js'),
     import('../session/require.js'),
+    import('../output/fire-notes.js'),
   ]);
-  return withSession(args, context, async ({ store }) => {
+  await withSession(args, context, async ({ store }) => {
     const dag = await requireDag(store, dagId);
     const schedule = (await store.getVersion(dag.id, dag.version))?.schedule;
     if (schedule === undefined) throw new UsageError(`${dagId} has no schedule: it runs on demand`);
-    return schedule;
+    if (dag.broken !== null) {
+      throw new UsageError(`the schedule of ${dagId} cannot be evaluated: ${dag.broken}`, {
+        hint: 'Mend it and deploy again.',
+      });
+    }
+    const marked = async (fires: readonly FireView[]) => {
+      const [first, last] = [fires[0], fires.at(-1)];
+      if (first === undefined || last === undefined) return fires;
+      const records = await store.listFires(dagId, {
+        from: first.logicalDate,
+        to: new Date(last.logicalDate.getTime() + 1),
+        limit: most,
+      });
+      return markPaused(markRecorded(fires, records), dag.pausedAt);
+    };
+    await use({ schedule, now: await store.readServerTime(), marked });
   });
 }

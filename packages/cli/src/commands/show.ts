@@ -1,4 +1,4 @@
-import { describe, NotFoundError } from '@flowline/core';
+import { NotFoundError } from '@flowline/core';
 import {
   type Dag,
   type DagDefinition,
@@ -10,6 +10,7 @@ import {
 import type { Command, CommandContext } from '../command-line/command.js';
 import { runJson } from '../output/run-json.js';
 import { runText } from '../output/run-text.js';
+import { readableVersion, scheduleWords } from '../output/schedule-words.js';
 import { backfillJson, nextFireJson, toJson } from '../output/shapes.js';
 import { table } from '../output/table.js';
 import { counted, instant, span, stateWord } from '../output/words.js';
@@ -55,7 +56,7 @@ async function showDag(
   { terminal }: CommandContext,
 ): Promise<void> {
   const [definition, runs, fires, recent, backfills, unserved] = await Promise.all([
-    store.getVersion(dag.id, dag.version),
+    readableVersion(store.getVersion(dag.id, dag.version)),
     store.countRuns(dag.id),
     store.countFires(dag.id),
     store.listRuns({ dagId: dag.id, limit: 5 }),
@@ -144,7 +145,7 @@ function scheduleLine(dag: Dag, definition: DagDefinition | null): string {
   const schedule = definition?.schedule;
   if (schedule === undefined) return 'on demand';
   const paused = dag.pausedAt === null ? '' : `; paused since ${instant(dag.pausedAt)}`;
-  return `${describe(schedule)}${paused}; misfire ${definition?.misfire.policy}, overlap ${definition?.overlap}`;
+  return `${scheduleWords(schedule)}${paused}; misfire ${definition?.misfire.policy}, overlap ${definition?.overlap}`;
 }
 
 /** The first fires that the cursor stands before; none while the DAG is paused. */

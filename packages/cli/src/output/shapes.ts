@@ -1,5 +1,5 @@
 /** The JSON of `--json`: part of the public API, documented in docs/cli.md. Instants are ISO 8601 text in UTC. */
-import type { Backfill, FireRecord, FireView } from '@flowline/core/internal';
+import type { Backfill, ClockChangeView, FireRecord, FireView } from '@flowline/core/internal';
 
 /** A backfill: `{ id, dag, version, from, to, state, total, ... }`, and what was asked for. */
 export function backfillJson(backfill: Backfill) {
@@ -37,9 +37,21 @@ export function nextFireJson({
   return { logicalDate, local, dataInterval, note };
 }
 
-/** A fire, or a span of fires, that did not become a run of its own. */
-export function fireJson({ dagId, from, to, count, reason, runId, at }: FireRecord) {
-  return { dag: dagId, from, to, count, reason, run: runId, at };
+/** A coming change of clocks: `{ at, kind, localFrom, localTo, offsetBefore, offsetAfter, effect, fires }`. */
+export function clockChangeJson({ fires, ...change }: ClockChangeView) {
+  return { ...change, fires: fires.map(nextFireJson) };
+}
+
+/** A fire, or a span of fires, that did not become a run of its own; local times are null where the schedule is broken. */
+export function fireJson(
+  fire: FireRecord & {
+    readonly localFrom: string | null;
+    readonly localTo: string | null;
+    readonly note: string | null;
+  },
+) {
+  const { dagId, from, to, count, reason, runId, at, localFrom, localTo, note } = fire;
+  return { dag: dagId, from, to, localFrom, localTo, count, reason, run: runId, at, note };
 }
 
 /** JSON text with what a plain JSON.stringify cannot write: bigint as text of digits, bytes as base64. */

@@ -10,8 +10,10 @@ export interface Project {
   readonly classes: readonly object[];
   readonly files: readonly string[];
   readonly dags: readonly CompiledDag[];
-  /** Of loading and of compiling; warnings too. */
+  /** Of loading and of compiling, warnings too: the same for the same code on any day. */
   readonly problems: readonly Problem[];
+  /** Schedules that meet a change of clocks within two years: these depend on the day. */
+  readonly clockWarnings: readonly Problem[];
   readonly hasErrors: boolean;
 }
 
@@ -30,14 +32,19 @@ export async function loadProject(
     paths,
     configFile: settings.configFile,
   });
-  const compiled = compile(loaded.classes);
-  const problems = [...loaded.problems, ...compiled.problems];
+  const compiled = compile(loaded.classes, { at: new Date() });
+  const isOfTheDay = ({ code }: Problem) => code === 'schedule-clock-change';
+  const problems = [
+    ...loaded.problems,
+    ...compiled.problems.filter((problem) => !isOfTheDay(problem)),
+  ];
   return {
     settings,
     classes: loaded.classes,
     files: loaded.files,
     dags: compiled.dags,
     problems,
+    clockWarnings: compiled.problems.filter(isOfTheDay),
     hasErrors: problems.some(({ severity }) => severity === 'error'),
   };
 }

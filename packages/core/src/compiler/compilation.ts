@@ -8,6 +8,8 @@ export interface Compilation {
   readonly problems: ProblemList;
   readonly jobs: JobNode[];
   readonly dags: DagNode[];
+  /** What time it is, where the caller has said so; only for warnings about the time ahead. */
+  readonly at: Date | undefined;
 }
 
 /** One step of the compiler: reads the compilation, adds to it, reports what is wrong. Never throws for bad input. */

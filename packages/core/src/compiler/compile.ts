@@ -13,6 +13,7 @@ import { placeGraphOptions } from './passes/place-graph-options.js';
 import { readGraphOptions } from './passes/read-graph-options.js';
 import { readJobOptions } from './passes/read-job-options.js';
 import { refuseCycles } from './passes/refuse-cycles.js';
+import { warnAboutClocks } from './passes/warn-about-clocks.js';
 import { ProblemList } from './problem-list.js';
 
 // `group` needs the edges, and all that follows needs to know which DAG a job is in.
@@ -25,6 +26,7 @@ const passes: readonly Pass[] = [
   placeGraphOptions,
   readGraphOptions,
   readJobOptions,
+  warnAboutClocks,
 ];
 
 /** What {@link compile} returns. */
@@ -35,13 +37,22 @@ export interface CompileResult {
   readonly problems: readonly Problem[];
 }
 
+/** What {@link compile} may be told. */
+export interface CompileOptions {
+  /**
+   * What time it is. Given, schedules that meet a change of clocks within two years of it are warned about; the definitions do
+   * not depend on it.
+   */
+  readonly at?: Date;
+}
+
 /**
  * Turns decorated classes, and those they lead to through `@DependsOn` and `dag`, into DAG definitions. Pure: no clock, no
  * I/O; the same code gives the same result on every machine, whatever the order of `classes`. Never throws for what users
  * wrote: everything that is wrong is in `problems`, with severity `error` or `warning`.
  */
-export function compile(classes: Iterable<unknown>): CompileResult {
-  const { dags, problems } = analyse(classes);
+export function compile(classes: Iterable<unknown>, options: CompileOptions = {}): CompileResult {
+  const { dags, problems } = analyse(classes, options.at);
   return {
     dags: soundDags({ dags, problems }).map(emitDag),
     problems: problems.toProblems(),
@@ -49,12 +60,13 @@ export function compile(classes: Iterable<unknown>): CompileResult {
 }
 
 /** Runs all passes. */
-export function analyse(classes: Iterable<unknown>): Compilation {
+export function analyse(classes: Iterable<unknown>, at?: Date): Compilation {
   const compilation: Compilation = {
     graph: readGraph(classes),
     problems: new ProblemList(),
     jobs: [],
     dags: [],
+    at,
   };
   for (const pass of passes) pass(compilation);
   return compilation;

@@ -38,6 +38,7 @@ export const compilerProblemCodes = {
   'backoff-without-retries': 'error',
   'errors-without-retries': 'error',
   'option-without-effect': 'warning',
+  'schedule-clock-change': 'warning',
 } as const;
 
 export type CompilerProblemCode = keyof typeof compilerProblemCodes;

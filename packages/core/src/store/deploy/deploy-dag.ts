@@ -28,6 +28,7 @@ import {
   readDag,
 } from '../schedule/dag-cursor.js';
 import { busy, maxTries } from '../schedule/lost-races.js';
+import { readVersion } from '../schedule/read-version.js';
 import { settleAll } from '../schedule/settle-schedule.js';
 import type { DeployParams, DeployResult } from '../verbs/dag-verbs.js';
 import { encodeDefinition, versionKey } from '../version-cache.js';
@@ -101,11 +102,11 @@ async function makeCurrent(
 ): Promise<boolean> {
   if (dag === null) return insertDag(context, params);
   if (dag.state === 'retired' || dag.broken !== null) return restartDag(context, params, dag);
-  const old = await context.versions.get(dag._id, dag.version);
-  if (old !== null && hasSameScheduling(old.definition, params.definition)) {
+  const old = await readVersion(context, dag);
+  if (typeof old !== 'string' && hasSameScheduling(old, params.definition)) {
     return replaceVersion(context, params, dag);
   }
-  const keepsCursor = old !== null && hasSameSchedule(old.definition, params.definition);
+  const keepsCursor = typeof old !== 'string' && hasSameSchedule(old, params.definition);
   return replaceSchedule(context, params, keepsCursor);
 }
 

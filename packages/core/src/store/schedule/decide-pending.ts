@@ -19,16 +19,17 @@ export type SettleMode = 'due' | 'replace' | 'retire';
 
 /**
  * Decides one batch at a DAG's cursor. Pure. A schedule that cannot be evaluated, for whatever reason, gives a decision that
- * writes the fire at the cursor down as `broken` and marks the DAG; so does a version that is not there.
+ * writes the fire at the cursor down as `broken` and marks the DAG; so does the lack of a definition, of which `definition` then
+ * is the reason in words.
  */
 export function decidePending(
   dag: DagDocument,
-  definition: DagDefinition | null,
+  definition: DagDefinition | string,
   now: Date,
   mode: SettleMode,
 ): PendingDecision {
   try {
-    if (definition === null) throw new Error(`version ${dag.version} is not in the database`);
+    if (typeof definition === 'string') throw new Error(definition);
     if (definition.schedule === undefined) throw new Error(`version ${dag.version} has none`);
     const decided = decide(dag, definition, definition.schedule, now, mode);
     return {

@@ -29,6 +29,7 @@ import { carryOutPending } from './carry-out-pending.js';
 import { isDue, isDueExpression, isReachedExpression, readDag } from './dag-cursor.js';
 import { decidePending, type SettleMode } from './decide-pending.js';
 import type { PendingDecision } from './pending-decision.js';
+import { readVersion } from './read-version.js';
 
 const nothing: SettleResult = { created: 0, recorded: 0, more: false };
 
@@ -66,8 +67,7 @@ async function settleBatch(
     return { ...done, more: hasMore(dag.pending, now, mode) };
   }
   if (!isForDeciding(dag, now, mode)) return nothing;
-  const known = await context.versions.get(dagId, dag.version);
-  const pending = decidePending(dag, known?.definition ?? null, now, mode);
+  const pending = decidePending(dag, await readVersion(context, dag), now, mode);
   if (!(await storePending(context, dag, pending, mode))) return nothing;
   const done = await carryOutPending(context, dag, pending);
   return { ...done, more: hasMore(pending, now, mode) };

@@ -66,6 +66,9 @@ export interface ScheduleRules {
   readonly cron: { readonly fields: CronFields; readonly isEveryHour: boolean } | undefined;
 }
 
+const DST_GAPS: readonly unknown[] = ['shift', 'end', 'skip'] satisfies DstGap[];
+const DST_OVERLAPS: readonly unknown[] = ['first', 'second', 'both'] satisfies DstOverlap[];
+
 const known = new WeakMap<Schedule, ScheduleRules>();
 const parsedCrons = new Map<string, CronFields>();
 
@@ -96,7 +99,11 @@ function makeRules(schedule: Schedule): ScheduleRules {
   }
   const instant = (text: string | undefined, field: string, otherwise: number) =>
     text === undefined ? otherwise : parseInstant(text, timeZone, field);
-  const exclude = schedule.exclude ?? [];
+  const { exclude = [], jitterMs } = schedule;
+  if (!Array.isArray(exclude)) throw new OptionError('schedule.exclude', 'a list', exclude);
+  if (jitterMs !== undefined && (!Number.isSafeInteger(jitterMs) || jitterMs < 0)) {
+    throw new OptionError('schedule.jitterMs', 'a whole number from 0', jitterMs);
+  }
   const rules = {
     ...bare(schedule, zone),
     startMs: instant(schedule.startAt, 'schedule.startAt', EARLIEST_MS),
@@ -115,6 +122,10 @@ function makeRules(schedule: Schedule): ScheduleRules {
   }
   if (schedule.kind !== 'cron') {
     throw new OptionError('schedule.kind', "'cron', 'every' or 'at'", (schedule as Schedule).kind);
+  }
+  const { gap, overlap } = schedule.dst ?? {};
+  if (!DST_GAPS.includes(gap) || !DST_OVERLAPS.includes(overlap)) {
+    throw new OptionError('schedule.dst', 'a rule for gaps and one for overlaps', schedule.dst);
   }
   const fields = cronFields(schedule.cron);
   return { ...rules, cron: { fields, isEveryHour: matchesEveryHour(fields) } };
