@@ -56,6 +56,8 @@ export type { ConnectOptions, ConnectSources } from './store/connect.js';
 // The driver is loaded when it is needed: export nothing else of the store that is more than a type.
 export { connectStore } from './store/connect-lazily.js';
 export type { Store } from './store/store.js';
+export type * from './store/verbs/audit-verbs.js';
+export { invariantNames } from './store/verbs/audit-verbs.js';
 export type * from './store/verbs/backfill-verbs.js';
 export type * from './store/verbs/dag-verbs.js';
 export type * from './store/verbs/fleet-verbs.js';

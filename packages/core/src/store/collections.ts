@@ -31,6 +31,8 @@ export interface DagDocument {
   nextJitterMs: number;
   /** Grows with each change of schedule, policy or pause; names the cursor in every compare-and-set. */
   scheduleRev: number;
+  /** The schedule owes every fire that came due after this instant; nothing from before it. Absent in older documents. */
+  scheduledFrom?: Date;
   /** A stored decision that has not been carried out: see schedule/settle-schedule.ts. Null at rest. */
   pending: PendingDecision | null;
   /** What the last batch left open for the next one (a coalesced run that is still growing). Null at rest. */

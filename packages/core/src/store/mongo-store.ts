@@ -8,6 +8,7 @@ import { getDag, getVersion, listDags } from './deploy/dag-reads.js';
 import { deployDag, planDeploy } from './deploy/deploy-dag.js';
 import { retireDag } from './deploy/retire-dag.js';
 import { converting } from './driver-errors.js';
+import { checkInvariants } from './invariants/check-invariants.js';
 import { admitRuns } from './operations/admit-runs.js';
 import { cancelRun } from './operations/cancel-run.js';
 import { claimTasks } from './operations/claim-tasks.js';
@@ -137,5 +138,7 @@ export function createMongoStore(context: StoreContext): Store {
 
     appendLogs: on(appendLogs),
     readLogs: on(readLogs),
+
+    audit: on(checkInvariants),
   };
 }

@@ -1,3 +1,4 @@
+import type { AuditVerbs } from './verbs/audit-verbs.js';
 import type { BackfillVerbs } from './verbs/backfill-verbs.js';
 import type { DagVerbs } from './verbs/dag-verbs.js';
 import type { FleetVerbs } from './verbs/fleet-verbs.js';
@@ -10,7 +11,14 @@ import type { TaskVerbs } from './verbs/task-verbs.js';
  * crosses this seam. Every verb throws StoreError when the database fails (`retryable` tells which), and each is safe
  * to repeat: see the verb for what a repetition answers.
  */
-export interface Store extends DagVerbs, RunVerbs, TaskVerbs, BackfillVerbs, FleetVerbs, LogVerbs {
+export interface Store
+  extends DagVerbs,
+    RunVerbs,
+    TaskVerbs,
+    BackfillVerbs,
+    FleetVerbs,
+    LogVerbs,
+    AuditVerbs {
   /** The database's clock, by a round trip. */
   readServerTime(): Promise<Date>;
   /** Last server time + monotonic time since: for display and for narrowing, never for deciding. */

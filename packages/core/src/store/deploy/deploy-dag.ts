@@ -119,7 +119,7 @@ async function insertDag(context: StoreContext, params: DeployParams): Promise<b
       project,
       version,
       state: 'active',
-      ...cursorAfter(definition.id, definition.schedule, now),
+      ...startAfter(definition.id, params, now),
       scheduleRev: 1,
       pending: null,
       carry: null,
@@ -144,7 +144,7 @@ async function restartDag(
   dag: DagDocument,
 ): Promise<boolean> {
   const now = await context.clock.read();
-  const cursor = cursorAfter(dag._id, params.definition.schedule, now);
+  const cursor = startAfter(dag._id, params, now);
   return compareAndSet(context, params, dag, { state: dag.state, broken: dag.broken }, cursor);
 }
 
@@ -181,7 +181,7 @@ async function replaceSchedule(
   // Whatever else happened to it meanwhile is looked at from the start.
   if (reading === null || changeOf(reading.dag, params) !== 'changed') return false;
   const { dag, now } = reading;
-  const cursor = keepsCursor ? dag : cursorAfter(dagId, params.definition.schedule, now);
+  const cursor = keepsCursor ? dag : startAfter(dagId, params, now);
   // A pause holds back what it holds back: then nothing need be settled for the instants that stay.
   const isOwed = keepsCursor
     ? { $and: [isDueExpression, { $eq: ['$pausedAt', null] }] }
@@ -190,13 +190,20 @@ async function replaceSchedule(
   return compareAndSet(context, params, dag, guard, cursor);
 }
 
+/** Where a schedule stands, and since when it owes its fires. */
+type ScheduleStart = CursorFields & Pick<DagDocument, 'scheduledFrom'>;
+
+function startAfter(dagId: string, params: DeployParams, now: Date): ScheduleStart {
+  return { ...cursorAfter(dagId, params.definition.schedule, now), scheduledFrom: now };
+}
+
 /** The write that gives a DAG a new revision. */
 async function compareAndSet(
   context: StoreContext,
   params: DeployParams,
   dag: DagDocument,
   guard: { readonly state: DagDocument['state']; readonly broken: string | null },
-  cursor: CursorFields,
+  cursor: ScheduleStart,
 ): Promise<boolean> {
   const { matchedCount } = await context.collections.dags.updateOne(
     {
@@ -217,6 +224,7 @@ async function compareAndSet(
           state: 'active',
           nextFireAt: cursor.nextFireAt,
           nextJitterMs: cursor.nextJitterMs,
+          ...(cursor.scheduledFrom === undefined ? {} : { scheduledFrom: cursor.scheduledFrom }),
           scheduleRev: { $add: ['$scheduleRev', 1] },
           carry: null,
           broken: null,
