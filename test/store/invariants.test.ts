@@ -89,9 +89,9 @@ describe('a healthy history', () => {
     const graph = await Graph.deploy(
       bench,
       { a: [], b: ['a'], c: ['a'], d: ['b', 'c'], e: [] },
-      { overlap: 'allow' },
+      { overlap: 'allow', retention: { runsMs: 30 * 86_400_000, logsMs: 86_400_000 } },
     );
-    await graph.start();
+    const retried = await graph.start();
     const error = { name: 'E', message: 'm' };
     for (const outcome of [
       { kind: 'retry', error, delayMs: 0 },
@@ -103,6 +103,11 @@ describe('a healthy history', () => {
     await graph.claim(2);
     await bench.store.rescueRunner(graph.runner);
     await graph.work({ b: failed });
+    expect(await broken(graph.id)).toEqual([]);
+    await bench.store.retryRun(retried);
+    await bench.store.admitRuns(graph.id);
+    expect(await broken(graph.id, {})).toEqual([]);
+    await graph.work();
     await graph.start();
     await graph.work({ c: { kind: 'skipped', reason: 'not today' } });
     const cancelled = await graph.start();

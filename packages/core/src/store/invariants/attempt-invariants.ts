@@ -6,7 +6,7 @@
 import { type AttemptOutcome, isClosedTask, type TaskState } from '../../model/states.js';
 import type { AttemptDocument, TaskDocument } from '../collections.js';
 import { type Finding, type Invariant, show } from './inspection.js';
-import type { RunSubject } from './run-inspection.js';
+import type { RunSubject } from './run-subject.js';
 
 function ofEachTask(
   name: Invariant<RunSubject>['name'],

@@ -1,7 +1,7 @@
 import { isClosedTask } from '../../model/states.js';
 import type { TaskDocument } from '../collections.js';
 import { type Finding, type Invariant, show } from './inspection.js';
-import type { RunSubject } from './run-inspection.js';
+import type { RunSubject } from './run-subject.js';
 
 /**
  * The rule of a task, `all-succeeded`: it runs when every upstream task has succeeded, and its first attempt began after the last

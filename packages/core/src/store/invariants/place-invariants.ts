@@ -1,12 +1,13 @@
 /** A DAG with its places and its cursor. */
 import { isClosedRun } from '../../model/states.js';
 import type { DagDocument, RunDocument } from '../collections.js';
+import { openingOf, placeKey } from '../operations/place-key.js';
 import type { KnownVersion } from '../version-cache.js';
 import { type Audit, type Finding, type Inspection, type Invariant, show } from './inspection.js';
 
 type Placed = Pick<
   RunDocument,
-  '_id' | 'state' | 'cause' | 'version' | 'dueAt' | 'endedAt' | 'backfillId'
+  '_id' | 'state' | 'cause' | 'version' | 'dueAt' | 'endedAt' | 'backfillId' | 'openEpoch'
 >;
 
 interface DagSubject {
@@ -20,7 +21,15 @@ interface DagSubject {
   readonly queued: readonly Placed[];
 }
 
-const fields = { state: 1, cause: 1, version: 1, dueAt: 1, endedAt: 1, backfillId: 1 } as const;
+const fields = {
+  state: 1,
+  cause: 1,
+  version: 1,
+  dueAt: 1,
+  endedAt: 1,
+  backfillId: 1,
+  openEpoch: 1,
+} as const;
 const queuedAtOnce = 100;
 
 const placesMatchRuns: Invariant<DagSubject> = {
@@ -29,7 +38,7 @@ const placesMatchRuns: Invariant<DagSubject> = {
     const subject = `dag ${dag._id}`;
     yield* checkPlaces(subject, dag.activeRunIds, holders, audit);
     for (const run of running) {
-      if (dag.activeRunIds.includes(run._id)) continue;
+      if (dag.activeRunIds.includes(placeKey(run))) continue;
       yield {
         subject: `${subject} run ${run._id}`,
         expected: 'a place, since it is running',
@@ -39,25 +48,30 @@ const placesMatchRuns: Invariant<DagSubject> = {
   },
 };
 
-/** No place twice, and each of a run that is open or has only just closed. */
+/** No place twice, and each of a run that is open in that opening, or has only just closed. */
 export function* checkPlaces(
   subject: string,
   activeRunIds: readonly string[],
-  holders: ReadonlyMap<string, Pick<RunDocument, 'state' | 'endedAt'>>,
+  holders: ReadonlyMap<string, Pick<RunDocument, 'state' | 'endedAt' | 'openEpoch'>>,
   audit: Audit,
 ): Iterable<Finding> {
   const seen = new Set<string>();
-  for (const id of activeRunIds) {
-    const run = holders.get(id);
-    const place = `${subject} place of ${id}`;
-    if (seen.has(id)) yield { subject: place, expected: 'one place', found: 'two' };
-    seen.add(id);
+  for (const key of activeRunIds) {
+    const { _id, openEpoch } = openingOf(key);
+    const run = holders.get(_id);
+    const place = `${subject} place of ${key}`;
+    const expected = 'an open run';
+    if (seen.has(key)) yield { subject: place, expected: 'one place', found: 'two' };
+    seen.add(key);
     if (run === undefined) {
       // Retention takes a run long after its place was given back.
-      yield { subject: place, expected: 'an open run', found: 'no such run' };
+      yield { subject: place, expected, found: 'no such run' };
+    } else if (run.openEpoch !== openEpoch) {
+      // It was closed before it was opened again; a live system gives the place back at its next look.
+      if (!audit.atRest) continue;
+      yield { subject: place, expected, found: `its opening ${run.openEpoch}` };
     } else if (isClosedRun(run.state) && audit.isSettled(run.endedAt)) {
-      const found = `${run.state} at ${show(run.endedAt)}`;
-      yield { subject: place, expected: 'an open run', found };
+      yield { subject: place, expected, found: `${run.state} at ${show(run.endedAt)}` };
     }
   }
 }
@@ -89,8 +103,9 @@ const nobodyWaits: Invariant<DagSubject> = {
     if (version === null) return;
     const { overlap, maxActiveRuns } = version.definition;
     for (const run of queued) {
-      const isHeld =
-        dag.pausedAt !== null && (run.cause === 'schedule' || run.cause === 'catch-up');
+      const isScheduled = run.cause === 'schedule' || run.cause === 'catch-up';
+      // A pause holds up nobody's retry.
+      const isHeld = dag.pausedAt !== null && isScheduled && run.openEpoch === 0;
       const takesNone = overlap === 'allow' && run.cause !== 'catch-up';
       const hasRoom = takesNone || dag.activeRunIds.length < maxActiveRuns;
       if (isHeld || !hasRoom || !audit.isOverdue(run.dueAt)) continue;
@@ -123,7 +138,10 @@ async function subjectOf(audit: Audit, dag: DagDocument): Promise<DagSubject> {
   const { runs } = audit.context.collections;
   const version = await audit.context.versions.get(dag._id, dag.version);
   const held = await runs
-    .find({ _id: { $in: dag.activeRunIds } }, { projection: fields })
+    .find(
+      { _id: { $in: dag.activeRunIds.map((key) => openingOf(key)._id) } },
+      { projection: fields },
+    )
     .toArray();
   const queued = !audit.atRest
     ? []

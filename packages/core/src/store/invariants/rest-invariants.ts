@@ -5,7 +5,7 @@
 import { isClosedTask } from '../../model/states.js';
 import type { TaskDocument } from '../collections.js';
 import { type Audit, type Finding, type Invariant, show } from './inspection.js';
-import type { RunSubject } from './run-inspection.js';
+import type { RunSubject } from './run-subject.js';
 
 export const nothingLeftUndone: Invariant<RunSubject> = {
   name: 'nothing-left-undone',
@@ -30,6 +30,13 @@ function* checkRun({ run }: RunSubject, audit: Audit): Iterable<Finding> {
       subject,
       expected: 'a cancelled run',
       found: `cancelling since ${show(run.cancelRequestedAt)}`,
+    };
+  }
+  if (run.retrying !== undefined && audit.isOverdue(run.retrying.at)) {
+    yield {
+      subject,
+      expected: 'an open run',
+      found: `half retried since ${show(run.retrying.at)}`,
     };
   }
   if (run.state === 'running' && !run.started && audit.isOverdue(run.startedAt)) {

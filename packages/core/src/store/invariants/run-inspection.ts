@@ -1,21 +1,12 @@
 /** Runs with their tasks: the subject of most invariants. */
-import type { RunDocument, SlotDocument, TaskDocument } from '../collections.js';
+import type { RunDocument, TaskDocument } from '../collections.js';
 import type { KnownVersion } from '../version-cache.js';
 import { attemptInvariants } from './attempt-invariants.js';
 import { dependenciesFirst } from './dependency-invariants.js';
 import type { Audit, Inspection } from './inspection.js';
 import { nothingLeftUndone } from './rest-invariants.js';
 import { runInvariants } from './run-invariants.js';
-
-export interface RunSubject {
-  readonly run: RunDocument;
-  /** By job id. */
-  readonly tasks: ReadonlyMap<string, TaskDocument>;
-  /** Null when the version is not stored. */
-  readonly version: KnownVersion | null;
-  /** What `slots` remembers of it. */
-  readonly slot: SlotDocument | null;
-}
+import type { RunSubject } from './run-subject.js';
 
 const runsAtOnce = 100;
 /** A graph of ten thousand jobs is read alone. */

@@ -1,6 +1,7 @@
 import { isClosedRun, isClosedTask } from '../../model/states.js';
+import type { RunDocument, TaskDocument } from '../collections.js';
 import { type Invariant, show } from './inspection.js';
-import type { RunSubject } from './run-inspection.js';
+import type { RunSubject } from './run-subject.js';
 
 /** A closed run has its end, which is that of its last task; an open one has none. */
 const runHasEnd: Invariant<RunSubject> = {
@@ -30,7 +31,8 @@ const runHasEnd: Invariant<RunSubject> = {
 const noOpenTask: Invariant<RunSubject> = {
   name: 'no-open-task-in-closed-run',
   *check({ run, tasks }) {
-    if (!isClosedRun(run.state)) return;
+    // A retry opens its tasks before it opens the run.
+    if (!isClosedRun(run.state) || run.retrying !== undefined) return;
     for (const task of tasks.values()) {
       if (isClosedTask(task.state)) continue;
       yield {
@@ -64,15 +66,20 @@ const runIsWhole: Invariant<RunSubject> = {
       };
       return;
     }
-    if (!isClosedRun(run.state)) return;
-    const isFailed = [...tasks.values()].some((one) => one.state === 'failed' && !one.allowFailure);
-    const expected =
-      run.cancelRequestedAt === null ? (isFailed ? 'failed' : 'succeeded') : 'cancelled';
+    if (!isClosedRun(run.state) || run.retrying !== undefined) return;
+    const expected = outcomeOf(run, [...tasks.values()]);
     if (run.state !== expected) {
       yield { subject, expected: `${expected}, as its tasks say`, found: run.state };
     }
   },
 };
+
+function outcomeOf(run: RunDocument, tasks: readonly TaskDocument[]): RunDocument['state'] {
+  if (run.cancelRequestedAt !== null) return 'cancelled';
+  if (tasks.some((one) => one.state === 'failed' && !one.allowFailure)) return 'failed';
+  // Without a request: a retry of some tasks of a cancelled run left the others as they were.
+  return tasks.some((one) => one.state === 'cancelled') ? 'cancelled' : 'succeeded';
+}
 
 /** The outcome is in `slots` before the run closes; a slot names the one run that had it. */
 const slotRemembers: Invariant<RunSubject> = {
@@ -90,8 +97,9 @@ const slotRemembers: Invariant<RunSubject> = {
       if (!isForgotten) yield { subject, expected: `slot ${run.slot} in slots`, found: 'none' };
       return;
     }
-    if (slot.openEpoch === run.openEpoch && slot.outcome !== run.state) {
-      yield { subject, expected: `the outcome ${run.state} in slots`, found: slot.outcome };
+    if (slot.openEpoch !== run.openEpoch || slot.outcome !== run.state) {
+      const found = `${slot.outcome}, of opening ${slot.openEpoch}`;
+      yield { subject, expected: `${run.state}, of opening ${run.openEpoch}, in slots`, found };
     }
   },
 };
