@@ -10,7 +10,9 @@ import { Bench } from './scheduling.js';
 let bench: Bench;
 let graph: Graph;
 let runId: string;
-const foreign = 8_000;
+const FINISHED = 100_000;
+const READY = 1_000;
+const BLOCKED = 1_000;
 const jobs = Array.from({ length: 1_000 }, (_, index) => `job-${index}`);
 
 beforeAll(async () => {
@@ -20,24 +22,30 @@ beforeAll(async () => {
   const { tasks } = bench.collections;
   const [model, second] = await tasks.find({ runId }).sort({ order: 1 }).toArray();
   await tasks.deleteOne({ _id: second!._id });
-  const documents: TaskDocument[] = [];
-  for (let index = 0; index < foreign; index++) {
-    const kind = index % 4;
-    const dagId = kind === 1 ? `foreign-${index % 50}` : graph.id;
-    documents.push({
+  const load = (index: number): TaskDocument => {
+    const isFinished = index < FINISHED;
+    const isReady = !isFinished && index < FINISHED + READY;
+    // Every second ready task is of this DAG, but of a job that is newer than the runner's classes.
+    const isNewer = isReady && index % 2 === 0;
+    const dagId = isReady && !isNewer ? `foreign-${index % 50}` : graph.id;
+    return {
       ...model!,
       _id: `load/${index}`,
       runId: `load-${index}`,
       dagId,
       pool: `default/${dagId}`,
-      serveKey: kind === 2 ? `${graph.id}/new-job/1` : `${dagId}/job-${index}/0`,
-      state: (['succeeded', 'ready', 'ready', 'blocked'] as const)[kind]!,
+      serveKey: isNewer ? `${graph.id}/new-job/1` : `${dagId}/job-${index % 1_000}/0`,
+      state: isFinished ? 'succeeded' : isReady ? 'ready' : 'blocked',
       priority: 50,
-      endedAt: kind === 0 ? new Date() : null,
-    });
-  }
-  for (let from = 0; from < foreign; from += 2_000) {
-    await tasks.insertMany(documents.slice(from, from + 2_000));
+      endedAt: isFinished ? new Date() : null,
+    };
+  };
+  const total = FINISHED + READY + BLOCKED;
+  for (let from = 0; from < total; from += 2_000) {
+    await tasks.insertMany(
+      Array.from({ length: Math.min(2_000, total - from) }, (_, offset) => load(from + offset)),
+      { ordered: false },
+    );
   }
 }, 120_000);
 afterAll(() => bench.close());
@@ -99,7 +107,7 @@ describe('hot queries', () => {
   it.each([
     [
       'is anything open',
-      { runId: 'load-5', state: { $in: ['blocked', 'ready', 'running', 'delayed'] } },
+      { runId: 'load-101005', state: { $in: ['blocked', 'ready', 'running', 'delayed'] } },
       'run',
     ],
     ['expired leases', { state: 'running', 'lease.expiresAt': { $lte: new Date() } }, 'expiry'],
@@ -107,7 +115,7 @@ describe('hot queries', () => {
     ['delayed and due', { state: 'delayed', delayedUntil: { $lte: new Date() } }, 'delayed'],
     [
       'any open upstream of a wide join',
-      { runId: 'load-5', feeds: 'join', state: { $in: ['blocked', 'ready'] } },
+      { runId: 'load-101005', feeds: 'join', state: { $in: ['blocked', 'ready'] } },
       '(?:feeds|run)',
     ],
     ['owed propagation', { propagated: false, endedAt: { $lte: new Date(0) } }, 'unpropagated'],
