@@ -1,10 +1,11 @@
 // Inserts and indexed claims per second on the development server: node bench/devdb/main.mjs [--quick]
 // The driver runs in this process, the server in another one. Documents have about 407 bytes.
 import { fork } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { closeSync, fdatasyncSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { open } from 'lmdb';
 import { BSON, MongoClient } from 'mongodb';
 
 const quick = process.argv.includes('--quick');
@@ -27,11 +28,11 @@ async function startServer(directory) {
         child.once('message', ({ residentBytes }) => resolve(Math.round(residentBytes / 2 ** 20)));
         child.send('memory');
       }),
-    stop: () =>
+    stop: (signal) =>
       new Promise((resolve) => {
         child.removeAllListeners('exit');
         child.once('exit', resolve);
-        child.kill();
+        child.kill(signal);
       }),
   };
 }
@@ -97,6 +98,38 @@ function print(what, mode, size, clients, { perSecond, p50, p99 }) {
   );
 }
 
+const median = (times) => times.sort((left, right) => left - right)[times.length >> 1];
+
+/** What no server on this machine can go below: the disk by itself, and the storage engine by itself. */
+async function floors() {
+  const directory = mkdtempSync(join(tmpdir(), 'devdb-floor-'));
+  const block = Buffer.alloc(4096, 1);
+  const file = openSync(join(directory, 'file'), 'w');
+  const syncs = [];
+  for (let at = 0; at < 200; at++) {
+    const before = performance.now();
+    writeSync(file, block);
+    fdatasyncSync(file);
+    syncs.push(performance.now() - before);
+  }
+  closeSync(file);
+  const engine = open({
+    path: join(directory, 'engine'),
+    encoding: 'binary',
+    overlappingSync: false,
+  });
+  const commits = [];
+  for (let at = 0; at < 200; at++) {
+    const before = performance.now();
+    await engine.put(at % 50, block.subarray(0, 400));
+    commits.push(performance.now() - before);
+  }
+  await engine.close();
+  rmSync(directory, { recursive: true, force: true });
+  console.log(`fdatasync of 4 KiB: median ${median(syncs).toFixed(2)} ms`);
+  console.log(`lmdb, one durable put by itself: median ${median(commits).toFixed(2)} ms`);
+}
+
 async function bench(mode, size) {
   const directory = mode === 'durable' ? mkdtempSync(join(tmpdir(), 'devdb-bench-')) : undefined;
   let server = await startServer(directory);
@@ -107,6 +140,9 @@ async function bench(mode, size) {
   await fill(tasks, size);
   let number = size;
   for (const clients of CLIENTS) {
+    // A command that does nothing: driver, sockets and protocol by themselves.
+    const ping = () => client.db('bench').command({ ping: 1 });
+    print('ping', mode, size, clients, await measure(clients, ping));
     print(
       'insert',
       mode,
@@ -135,11 +171,11 @@ async function bench(mode, size) {
     `memory   ${mode}  ${documents} documents  ${await server.residentMegabytes()} MB resident`,
   );
   await client.close();
-  await server.stop();
+  await server.stop('SIGKILL');
   if (directory) {
     server = await startServer(directory);
     console.log(
-      `start-up ${mode}  ${documents} documents  ${Math.round(server.startMs)} ms  ${await server.residentMegabytes()} MB resident`,
+      `start-up after SIGKILL  ${mode}  ${documents} documents  ${Math.round(server.startMs)} ms  ${await server.residentMegabytes()} MB resident`,
     );
     await server.stop();
     rmSync(directory, { recursive: true, force: true });
@@ -148,4 +184,5 @@ async function bench(mode, size) {
 
 console.log(`${cpus()[0]?.model}, ${cpus().length} cores, Node ${process.version}`);
 console.log(`documents of ${BSON.calculateObjectSize(task(1, 'ready'))} bytes`);
+await floors();
 for (const size of SIZES) for (const mode of ['durable', 'in memory']) await bench(mode, size);

@@ -1,33 +1,23 @@
 import { DbError } from '../errors.js';
-import { compileFilter } from '../query/compile-filter.js';
-import { listSource } from '../state/cursors.js';
 import type { View } from '../storage/catalogue.js';
-import type { Collection } from '../storage/collection.js';
 import {
   createCollection,
   createView,
   dropEntry,
   logDropDatabase,
   renameCollection,
-  saveCollection,
-  setIndexExpiry,
 } from '../storage/definitions.js';
-import { toDouble } from '../values/numbers.js';
-import { Binary, type Doc, doc, int32, isDoc, isNumeric, type Value } from '../values/value.js';
+import { type Doc, doc, int32, isDoc, type Value } from '../values/value.js';
+import { readCollectionOptions } from './collection-options.js';
 import {
   booleanField,
   type Command,
   type CommandContext,
   checkNamespace,
   collectionName,
-  countField,
-  documentField,
   wrongType,
 } from './command.js';
-import { checkExpiry } from './index-specification.js';
-import { describeIndex } from './indexes.js';
 import { refuseSystem, waitForWriters } from './namespaces.js';
-import { openCursor } from './open-cursor.js';
 import { checkView } from './view-queries.js';
 
 export const create: Command = {
@@ -68,7 +58,7 @@ function runCreate(context: CommandContext): Doc {
     createView(store, unit, readView(context, name));
     return doc();
   }
-  const options = readOptions(context);
+  const options = readCollectionOptions(context);
   createCollection(store, unit, database, name, options);
   return body.has('autoIndexId')
     ? doc(['note', 'the autoIndexId option is deprecated and will be removed in a future release'])
@@ -86,39 +76,6 @@ function readView(context: CommandContext, name: string): Omit<View, 'id'> {
   const view = { database, name, viewOn, pipeline, options: new Map<string, Value>() };
   checkView(context, view);
   return view;
-}
-
-function readOptions(context: CommandContext): Doc {
-  const { body } = context;
-  const options: Doc = new Map();
-  if (booleanField(body, 'capped')) {
-    const size = body.get('size');
-    if (size === undefined)
-      throw new DbError(72, "the 'size' field is required when 'capped' is true");
-    if (!isNumeric(size)) throw wrongType('size', size, 'number');
-    options.set('capped', true);
-    // Sizes are whole multiples of 256 bytes, as in MongoDB.
-    options.set('size', int32(Math.max(4096, Math.ceil(toDouble(size) / 256) * 256)));
-    const max = body.get('max');
-    if (isNumeric(max)) options.set('max', max);
-  }
-  const validator = documentField(body, 'validator');
-  if (validator !== undefined) {
-    compileFilter(validator, { now: context.now });
-    options.set('validator', validator);
-  }
-  for (const [field, allowed] of [
-    ['validationLevel', ['off', 'strict', 'moderate']],
-    ['validationAction', ['error', 'warn']],
-  ] as const) {
-    const value = body.get(field);
-    if (value === undefined) continue;
-    if (typeof value !== 'string' || !(allowed as readonly string[]).includes(value)) {
-      throw new DbError(2, `invalid ${field}: expected one of ${allowed.join(', ')}`);
-    }
-    options.set(field, value);
-  }
-  return options;
 }
 
 export const drop: Command = {
@@ -200,127 +157,3 @@ function splitNamespace(value: Value, field: string): { database: string; name: 
   if (dot <= 0) throw new DbError(73, `Invalid namespace: ${value}`);
   return { database: value.slice(0, dot), name: value.slice(dot + 1) };
 }
-
-export const collMod: Command = {
-  name: 'collMod',
-  fields: ['index', 'validator', 'validationLevel', 'validationAction', 'viewOn', 'pipeline'],
-  unknownField: 72,
-  run: runCollMod,
-};
-
-async function runCollMod(context: CommandContext): Promise<Doc> {
-  const { body, store, unit, database } = context;
-  const name = collectionName(context);
-  await waitForWriters(context, name);
-  const collection = store.catalogue.collection(database, name);
-  if (collection === undefined) throw new DbError(26, 'ns does not exist');
-  const reply = doc();
-  const index = documentField(body, 'index');
-  if (index !== undefined) {
-    const changed = changeExpiry(context, collection, index);
-    for (const [key, value] of changed) reply.set(key, value);
-  }
-  const changes: Doc = new Map(collection.identity.options);
-  const options = readOptions(context);
-  for (const [key, value] of options) changes.set(key, value);
-  if (options.size > 0) {
-    collection.identity.options = changes;
-    saveCollection(collection, unit.stored);
-  }
-  return reply;
-}
-
-function changeExpiry(context: CommandContext, collection: Collection, index: Doc): Doc {
-  const name = index.get('name');
-  const pattern = index.get('keyPattern');
-  const found = collection.indexes.find((one) =>
-    name !== undefined ? one.spec.name === name : isDoc(pattern) && sameKeys(one.spec.key, pattern),
-  );
-  if (found === undefined) {
-    throw new DbError(27, `cannot find index for ns ${collection.namespace}`);
-  }
-  const seconds = index.get('expireAfterSeconds');
-  if (seconds === undefined) throw new DbError(72, 'no expireAfterSeconds field');
-  if (!isNumeric(seconds)) throw new DbError(72, 'expireAfterSeconds field must be a number');
-  const previous = found.spec.stored.get('expireAfterSeconds');
-  if (previous === undefined) throw new DbError(72, 'no expireAfterSeconds field to update');
-  checkExpiry(seconds);
-  setIndexExpiry(collection, context.unit, found.spec.name, seconds);
-  return doc(['expireAfterSeconds_old', previous], ['expireAfterSeconds_new', seconds]);
-}
-
-function sameKeys(left: Doc, right: Doc): boolean {
-  return (
-    left.size === right.size &&
-    [...left].every(([path, direction]) => String(direction) === String(right.get(path)))
-  );
-}
-
-export const listCollections: Command = {
-  name: 'listCollections',
-  fields: [],
-  unknownField: 'ignore',
-  run: runListCollections,
-};
-
-function runListCollections(context: CommandContext): Doc {
-  const { body, store, database } = context;
-  const nameOnly = booleanField(body, 'nameOnly');
-  if (body.has('filter') && !isDoc(body.get('filter'))) {
-    throw new DbError(2, '"filter" must be an object');
-  }
-  const filter = documentField(body, 'filter') ?? new Map();
-  const matcher = compileFilter(filter, { now: context.now });
-  const options = documentField(body, 'cursor');
-  const batchSize = (options && countField(options, 'batchSize')) ?? Number.POSITIVE_INFINITY;
-  const documents = store.catalogue
-    .entries(database)
-    .map((entry) => ('records' in entry ? describeCollection(entry) : describeView(entry)))
-    .filter((document) => matcher.matches(document))
-    .map((document) =>
-      nameOnly ? doc(['name', document.get('name')], ['type', document.get('type')]) : document,
-    );
-  return openCursor(context, listSource(documents), `${database}.$cmd.listCollections`, {
-    batchSize,
-  });
-}
-
-function describeCollection(collection: Collection): Doc {
-  const { identity } = collection;
-  return doc(
-    ['name', identity.name],
-    ['type', 'collection'],
-    ['options', identity.options],
-    ['info', doc(['readOnly', false], ['uuid', new Binary(identity.uuid, Binary.SUBTYPE_UUID)])],
-    ['idIndex', describeIndex(collection, collection.indexes[0]!)],
-  );
-}
-
-function describeView(view: View): Doc {
-  return doc(
-    ['name', view.name],
-    ['type', 'view'],
-    ['options', doc(['viewOn', view.viewOn], ['pipeline', [...view.pipeline]])],
-    ['info', doc(['readOnly', true])],
-  );
-}
-
-export const listDatabases: Command = {
-  name: 'listDatabases',
-  fields: ['filter', 'nameOnly', 'authorizedDatabases'],
-  unknownField: 40415,
-  adminOnly: true,
-  run(context) {
-    const { body, store } = context;
-    const nameOnly = booleanField(body, 'nameOnly');
-    const matcher = compileFilter(documentField(body, 'filter') ?? new Map(), { now: context.now });
-    const databases = store.catalogue
-      .databaseNames()
-      .map((name) => doc(['name', name], ['sizeOnDisk', 4096], ['empty', false]))
-      .filter((document) => matcher.matches(document))
-      .map((document) => (nameOnly ? doc(['name', document.get('name')]) : document));
-    const reply = doc(['databases', databases]);
-    if (!nameOnly) reply.set('totalSize', databases.length * 4096);
-    return reply;
-  },
-};

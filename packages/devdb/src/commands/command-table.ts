@@ -1,13 +1,6 @@
 import { aggregate } from './aggregate.js';
-import {
-  collMod,
-  create,
-  drop,
-  dropDatabase,
-  listCollections,
-  listDatabases,
-  renameCollectionCommand,
-} from './collections.js';
+import { collMod } from './coll-mod.js';
+import { create, drop, dropDatabase, renameCollectionCommand } from './collections.js';
 import type { Command } from './command.js';
 import { count } from './count.js';
 import { getMore, killCursors } from './cursors.js';
@@ -20,6 +13,7 @@ import { findAndModify } from './find-and-modify.js';
 import { hello, isMaster, ping } from './handshake.js';
 import { createIndexes, dropIndexesCommand, listIndexes } from './indexes.js';
 import { insert } from './insert.js';
+import { listCollections, listDatabases } from './listings.js';
 import { endSessions, killSessions, refreshSessions, startSession } from './sessions.js';
 import { abortTransaction, commitTransaction } from './transactions.js';
 import { update } from './update.js';

@@ -1,6 +1,7 @@
 /** A plan as `explain` shows it. */
 import type { DistinctPlan } from '../planner/distinct-scan.js';
-import type { IndexPlan, Plan } from '../planner/plan.js';
+import type { IndexPlan } from '../planner/index-plan.js';
+import type { Plan } from '../planner/plan.js';
 import type { PartInterval } from '../planner/predicates.js';
 import { planCacheKey, queryHash } from '../planner/query-shape.js';
 import type { Collection } from '../storage/collection.js';

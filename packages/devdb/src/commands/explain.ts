@@ -1,8 +1,9 @@
 import { DbError } from '../errors.js';
 import { type DistinctPlan, distinctDocuments, planDistinct } from '../planner/distinct-scan.js';
 import { DocumentScan } from '../planner/execute.js';
-import { newStats, type Plan, planQuery } from '../planner/plan.js';
+import { type Plan, planQuery } from '../planner/plan.js';
 import type { ScanStats } from '../planner/scan.js';
+import { newStats } from '../planner/scan.js';
 import { compileFilter, type Matcher } from '../query/compile-filter.js';
 import type { Collection } from '../storage/collection.js';
 import { type Doc, doc, int32, isDoc, type Value } from '../values/value.js';

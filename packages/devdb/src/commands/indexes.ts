@@ -1,5 +1,5 @@
 import { DbError } from '../errors.js';
-import { samePattern } from '../planner/plan.js';
+import { samePattern } from '../planner/key-pattern.js';
 import { listSource } from '../state/cursors.js';
 import type { Collection } from '../storage/collection.js';
 import { addIndexes, dropIndexes } from '../storage/definitions.js';

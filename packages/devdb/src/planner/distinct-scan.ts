@@ -7,10 +7,12 @@ import type { Collection } from '../storage/collection.js';
 import { after, type KeyRange, type OrderedIndex } from '../storage/ordered-index.js';
 import { encodeKey } from '../values/index-key.js';
 import { type Doc, MISSING } from '../values/value.js';
+import type { IndexPlan } from './index-plan.js';
 import { impliesPartial } from './partial.js';
-import { type IndexPlan, newStats, planQuery } from './plan.js';
+import { planQuery } from './plan.js';
 import { predicatesOf } from './predicates.js';
 import type { ScanStats } from './scan.js';
+import { newStats } from './scan.js';
 
 /** How the values of a path are found by leaps. */
 export interface DistinctPlan {

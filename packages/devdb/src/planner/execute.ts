@@ -1,8 +1,10 @@
 import type { Collection } from '../storage/collection.js';
 import type { RecordId } from '../storage/ordered-index.js';
 import type { Doc } from '../values/value.js';
-import { mayRepeat, newStats, openPlan, type Plan } from './plan.js';
+import { mayRepeat, openPlan } from './open-plan.js';
+import type { Plan } from './plan.js';
 import type { Scan, ScanStats } from './scan.js';
+import { newStats } from './scan.js';
 
 /** A document with its place in the collection. */
 export interface Found {

@@ -8,6 +8,11 @@ export interface ScanStats {
   documentsExamined: number;
 }
 
+/** Counts at zero. */
+export function newStats(): ScanStats {
+  return { keysExamined: 0, documentsExamined: 0 };
+}
+
 /** A source of record ids. `pause` must be called before others may write; the scan goes on behind the last record. */
 export interface Scan {
   next(): RecordId | null;
