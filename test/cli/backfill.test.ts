@@ -72,3 +72,63 @@ describe('flow retry', () => {
     ]);
   });
 });
+
+describe('flow run --backfill --job', () => {
+  const dates = ['run', 'stock', '--backfill', '--from', '2026-02-01', '--to', '2026-02-04'];
+
+  test('plans what has its inputs, runs the part, and says where they come from', async () => {
+    const without = await hereJson(...dates, '--job', 'label', '--dry-run');
+    expect(without.dates[0]).toMatchObject({
+      ...{ action: 'skip', because: 'no run of this date has a result of price', source: null },
+    });
+    const whole = await here(...dates.slice(0, 5), '--to', '2026-02-03', '--wait', '--json');
+    expect(JSON.parse(whole.stdout)).toMatchObject({ succeeded: 2, jobs: null });
+    const args = [...dates, '--job', 'price', '--downstream', '--reprocess', 'all'];
+    const plan = await here(...args, '--dry-run');
+    expect(plan.stdout).toMatch(/2 to run again, 1 left alone\nonly the jobs price, label\n/);
+    expect(plan.stdout).toMatch(
+      /rerun +price, label succeeded in run \w{26}; inputs from run \w{26}/,
+    );
+    const done = await here(
+      ...args,
+      '--max-active',
+      '3',
+      '--wait',
+      '--json',
+      '--param',
+      'factor=3',
+    );
+    expect(done.code).toBe(0);
+    const backfill = JSON.parse(done.stdout);
+    expect(backfill).toMatchObject({
+      ...{ total: 3, succeeded: 2, skipped: 1, jobs: ['price', 'label'], params: { factor: 3 } },
+      ...{ eta: null, passedOver: [] },
+    });
+    const [run] = await hereJson('runs', '--backfill', backfill.id);
+    expect(run).toMatchObject({ jobs: ['price', 'label'], generation: 1 });
+    const shown = await here('show', run.id);
+    expect(shown.stdout).toMatch(/, only price, label\n/);
+    expect(shown.stdout).toMatch(/count +skipped +0 .*its result is that of run \w{26}/);
+    expect((await here('logs', run.id, 'label')).stdout).toMatch(/2026-02-0[12]: 2100\n$/);
+    const text = await here('backfill', 'show', backfill.id);
+    expect(text.stdout).toMatch(/only the jobs price, label\n/);
+    expect(text.stdout).toMatch(/params: \{ "factor": 3 \}\n/);
+  });
+
+  test.each([
+    [[...dates, '--job', 'pricee'], 1, /no job "pricee".*\nhint: Did you mean "price"/],
+    [[...dates, '--downstream'], 2, /--downstream needs --job/],
+    [['run', 'stock', '--job', 'price'], 2, /--job belongs to a backfill/],
+    [[...dates, '--reprocess', 'al'], 2, /expected none, failed, all/],
+    [[...dates, '--max-active', '0'], 2, /--max-active.*whole number from 1/],
+    [[...dates, '--max', 'many'], 2, /--max/],
+    [[...dates, '--key', 'k'], 2, /--key is for a single run/],
+    [['run', 'stock', '--backfill'], 2, /needs --from/],
+    [['run', 'stock', '--backfill', '--from', '2026-02-30'], 2, /--from/],
+    [['run', 'stock', '--from', '2026-02-01'], 2, /--from belongs to a backfill/],
+  ] as [string[], number, RegExp][])('refuses %j', async (args, code, words) => {
+    const end = await here(...args);
+    expect(end.stderr).toMatch(words);
+    expect(end).toMatchObject({ code, stdout: '' });
+  });
+});

@@ -68,6 +68,7 @@ export type * from './store/verbs/task-verbs.js';
 export { backoffDelayMs, MAX_BACKOFF_MS } from './time/backoff.js';
 export { type DateRange, parseDateRange } from './time/date-range.js';
 export { didYouMean } from './time/did-you-mean.js';
+export { type BatchProgress, estimateLeftMs } from './time/estimate-left.js';
 export {
   type ClockChange,
   type ClockMeeting,

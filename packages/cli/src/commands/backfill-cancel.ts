@@ -1,6 +1,7 @@
 import type { Command } from '../command-line/command.js';
-import { backfillLine } from '../output/backfill-text.js';
+import { controlWords } from '../output/backfill-text.js';
 import { backfillJson, toJson } from '../output/shapes.js';
+import { requireBackfill } from '../session/require.js';
 import { withSession } from '../session/with-session.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { print } from '../terminal/terminal.js';
@@ -16,12 +17,15 @@ export const command: Command = {
   ],
   async run(args, context) {
     return withSession(args, context, async ({ store }) => {
+      const before = await requireBackfill(store, args.backfill);
       const backfill = await store.cancelBackfill(args.backfill, {
         running: args.running === true,
       });
       print(
         context.terminal,
-        args.json ? toJson(backfillJson(backfill)) : backfillLine(context.terminal, backfill),
+        args.json
+          ? toJson({ ...backfillJson(backfill), changed: before.state !== backfill.state })
+          : controlWords(before, backfill),
       );
       return exitCodes.done;
     });

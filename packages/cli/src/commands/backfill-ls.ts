@@ -3,6 +3,7 @@ import type { Command } from '../command-line/command.js';
 import { limitFlag } from '../command-line/values.js';
 import { backfillTable } from '../output/backfill-text.js';
 import { backfillJson, toJson } from '../output/shapes.js';
+import { estimateEnd } from '../session/estimate-end.js';
 import { requireDag } from '../session/require.js';
 import { withSession } from '../session/with-session.js';
 import { exitCodes } from '../terminal/exit-codes.js';
@@ -29,7 +30,11 @@ export const command: Command = {
         ...(args.dag === undefined ? {} : { dagId: args.dag }),
         ...(args.state === undefined ? {} : { state: args.state }),
       });
-      if (args.json) print(context.terminal, toJson(backfills.map(backfillJson)));
+      if (args.json)
+        print(
+          context.terminal,
+          toJson(backfills.map((one) => backfillJson(one, estimateEnd(store, one)?.at))),
+        );
       else if (backfills.length === 0) note(context.terminal, 'no backfills');
       else print(context.terminal, backfillTable(context.terminal, backfills));
       return exitCodes.done;

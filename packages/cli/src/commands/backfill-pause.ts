@@ -1,6 +1,7 @@
 import type { Command } from '../command-line/command.js';
-import { backfillLine } from '../output/backfill-text.js';
+import { controlWords } from '../output/backfill-text.js';
 import { backfillJson, toJson } from '../output/shapes.js';
+import { requireBackfill } from '../session/require.js';
 import { withSession } from '../session/with-session.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { print } from '../terminal/terminal.js';
@@ -12,10 +13,13 @@ export const command: Command = {
   examples: [['flow backfill pause 01k2x3...', 'it creates no further runs until it is resumed']],
   async run(args, context) {
     return withSession(args, context, async ({ store }) => {
+      const before = await requireBackfill(store, args.backfill);
       const backfill = await store.pauseBackfill(args.backfill);
       print(
         context.terminal,
-        args.json ? toJson(backfillJson(backfill)) : backfillLine(context.terminal, backfill),
+        args.json
+          ? toJson({ ...backfillJson(backfill), changed: before.state !== backfill.state })
+          : controlWords(before, backfill),
       );
       return exitCodes.done;
     });

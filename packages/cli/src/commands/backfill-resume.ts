@@ -1,6 +1,7 @@
 import type { Command } from '../command-line/command.js';
-import { backfillLine } from '../output/backfill-text.js';
+import { controlWords } from '../output/backfill-text.js';
 import { backfillJson, toJson } from '../output/shapes.js';
+import { requireBackfill } from '../session/require.js';
 import { withSession } from '../session/with-session.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { print } from '../terminal/terminal.js';
@@ -12,10 +13,15 @@ export const command: Command = {
   examples: [['flow backfill resume 01k2x3...', 'it goes on']],
   async run(args, context) {
     return withSession(args, context, async ({ store }) => {
+      const before = await requireBackfill(store, args.backfill);
       const backfill = await store.resumeBackfill(args.backfill);
+      // The leader would do it at its next tick; the first runs need not wait for it.
+      await store.feedBackfills();
       print(
         context.terminal,
-        args.json ? toJson(backfillJson(backfill)) : backfillLine(context.terminal, backfill),
+        args.json
+          ? toJson({ ...backfillJson(backfill), changed: before.state !== backfill.state })
+          : controlWords(before, backfill),
       );
       return exitCodes.done;
     });

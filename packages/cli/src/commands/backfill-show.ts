@@ -1,6 +1,7 @@
 import type { Command } from '../command-line/command.js';
 import { backfillText } from '../output/backfill-text.js';
 import { backfillJson, toJson } from '../output/shapes.js';
+import { estimateEnd, pastDurations } from '../session/estimate-end.js';
 import { requireBackfill } from '../session/require.js';
 import { watchBackfill } from '../session/watch-backfill.js';
 import { withSession } from '../session/with-session.js';
@@ -22,9 +23,12 @@ export const command: Command = {
     return withSession(args, context, async ({ store }) => {
       if (args.wait) return watchBackfill(store, args.backfill, args.json === true, context);
       const backfill = await requireBackfill(store, args.backfill);
+      const end = estimateEnd(store, backfill, await pastDurations(store, backfill));
       print(
         context.terminal,
-        args.json ? toJson(backfillJson(backfill)) : backfillText(context.terminal, backfill),
+        args.json
+          ? toJson(backfillJson(backfill, end?.at))
+          : backfillText(context.terminal, backfill, end?.leftMs),
       );
       return exitCodes.done;
     });

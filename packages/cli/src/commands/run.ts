@@ -11,6 +11,8 @@ const backfillOnly = [
   'max-active',
   'order',
   'reprocess',
+  'job',
+  'downstream',
   'dry-run',
   'yes',
   'max',
@@ -66,6 +68,13 @@ export const command: Command = {
       choices: ['none', 'failed', 'all'],
       describe: 'dates that have a run already (default none: they are left alone)',
     },
+    job: {
+      type: 'string',
+      array: true,
+      describe: 'run only this job; what it needs of others comes from the newest run of the date',
+      requiresArg: true,
+    },
+    downstream: { type: 'boolean', describe: 'with --job: also everything downstream of it' },
     'dry-run': { type: 'boolean', describe: 'print the plan of the backfill and store nothing' },
     yes: { type: 'boolean', describe: 'also for more than 1,000 dates' },
     max: {
@@ -81,9 +90,13 @@ export const command: Command = {
       'flow run weather --backfill --from 2012-01-01 --to 2012-02-01 --max-active 4',
       '31 logical dates, 4 at a time',
     ],
+    [
+      'flow run weather --backfill --from 2012-01-01 --to 2012-02-01 --job report --reprocess all',
+      'one job again, on the results that are there',
+    ],
   ],
   notes:
-    'A backfill takes logical dates from --from (included) to --to (excluded). Running the same backfill again makes no run for dates that have one.',
+    'A backfill takes logical dates from --from (included) to --to (excluded). Running the same backfill again makes no run for dates that have one. With --job, --reprocess asks about that job: none leaves dates alone on which it ran.',
   async run(args, context) {
     refuseMixed(args);
     const params = parseParams(args.params, args.param ?? []);
@@ -101,6 +114,9 @@ function refuseMixed(args: Record<string, unknown>): void {
     const [wrong] = given(runOnly);
     if (wrong !== undefined)
       throw new UsageError(`--${wrong} is for a single run, not for a backfill`);
+    if (args.downstream && args.job === undefined) {
+      throw new UsageError('--downstream needs --job: downstream of what?');
+    }
     if (args.from === undefined) {
       throw new UsageError('a backfill needs --from, the first logical date', {
         hint: 'For example: --from 2026-01-01 --to 2026-02-01.',

@@ -14,6 +14,7 @@ import { readableVersion, scheduleWords } from '../output/schedule-words.js';
 import { backfillJson, nextFireJson, toJson } from '../output/shapes.js';
 import { table } from '../output/table.js';
 import { counted, instant, span, stateWord } from '../output/words.js';
+import { estimateEnd } from '../session/estimate-end.js';
 import { withSession } from '../session/with-session.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { print } from '../terminal/terminal.js';
@@ -71,7 +72,7 @@ async function showDag(
       runs,
       fires,
       recent: recent.map(runJson),
-      backfills: backfills.map(backfillJson),
+      backfills: backfills.map((one) => backfillJson(one, estimateEnd(store, one)?.at)),
     };
     print(terminal, toJson({ ...dag, definition, ...facts, unserved: unservedHere }));
     return;

@@ -1,7 +1,8 @@
 import type { Backfill } from '@flowline/core/internal';
 import type { Terminal } from '../terminal/terminal.js';
+import { toJson } from './shapes.js';
 import { table } from './table.js';
-import { instant, stateWord } from './words.js';
+import { counted, instant, span, stateWord } from './words.js';
 
 /** One line: what it is and how far. */
 export function backfillLine(terminal: Terminal, backfill: Backfill): string {
@@ -26,16 +27,52 @@ export function progressWords(backfill: Backfill): string {
   ].join(', ');
 }
 
-/** All there is to say of one backfill. */
-export function backfillText(terminal: Terminal, backfill: Backfill): string {
+/** `about 4m 10s left`; null when nobody can say. */
+export function leftWords(leftMs: number | undefined): string | null {
+  return leftMs === undefined ? null : `about ${span(Math.max(1_000, leftMs))} left`;
+}
+
+/** What a pause, a resume or a cancellation has done. `before` is how the backfill stood. */
+export function controlWords(before: Backfill, after: Backfill): string {
+  const { id, state, running, queued } = after;
+  const word = state === 'running' ? 'resumed' : state;
+  const was = state === 'running' ? 'running' : state;
+  const head =
+    before.state === state ? `backfill ${id} was ${was} already` : `backfill ${id} is ${word}`;
+  const open = counted(running, 'run');
+  const told = [
+    ...(running === 0 ? [] : [`${open} ${running === 1 ? 'goes' : 'go'} on`]),
+    ...(after.cancelled > before.cancelled
+      ? [`${counted(after.cancelled - before.cancelled, 'date')} cancelled`]
+      : []),
+    ...(queued === 0 ? [] : [`${counted(queued, 'date')} to go`]),
+    ...(state === 'paused' ? [`flow backfill resume ${id}`] : []),
+  ];
+  return told.length === 0 ? head : `${head}: ${told.join(', ')}`;
+}
+
+/** All there is to say of one backfill. `leftMs`: how long it is likely to go on. */
+export function backfillText(terminal: Terminal, backfill: Backfill, leftMs?: number): string {
+  const left = leftWords(leftMs);
   return [
-    backfillLine(terminal, backfill),
+    backfillLine(terminal, backfill) + (left === null ? '' : `, ${left}`),
     `logical dates from ${instant(backfill.from)} (included) to ${instant(backfill.to)} (excluded), ${backfill.order} first`,
     `at most ${backfill.maxActive} at once, reprocess ${backfill.reprocess}, version ${backfill.version}`,
+    ...(backfill.jobs === null ? [] : [`only the jobs ${backfill.jobs.join(', ')}`]),
     `created ${instant(backfill.createdAt)}, ended ${instant(backfill.endedAt)}`,
     ...(backfill.reason === null ? [] : [`reason: ${backfill.reason}`]),
+    ...(backfill.params === null || backfill.params === undefined
+      ? []
+      : [`params: ${paramsText(backfill.params)}`]),
+    ...backfill.passedOver.map(({ at, because }) => `passed over ${instant(at)}: ${because}`),
     `runs: flow runs ${backfill.dagId} --backfill ${backfill.id}`,
   ].join('\n');
+}
+
+/** One line, however long they are. */
+function paramsText(params: unknown): string {
+  const text = toJson(params).replaceAll(/\n\s*/g, ' ');
+  return text.length > 200 ? `${text.slice(0, 199)}…` : text;
 }
 
 export function backfillTable(terminal: Terminal, backfills: readonly Backfill[]): string {

@@ -12,7 +12,8 @@ export function runText(terminal: Terminal, run: RunView): string {
       (run.logicalDate === null ? '' : `, logical date ${instant(run.logicalDate)}`) +
       (run.generation > 0 ? `, generation ${run.generation}` : '') +
       (run.coalesced > 1 ? `, stands for ${run.coalesced} fires` : '') +
-      (run.backfillId === null ? '' : `, backfill ${run.backfillId}`),
+      (run.backfillId === null ? '' : `, backfill ${run.backfillId}`) +
+      (run.jobs === null ? '' : `, only ${run.jobs.join(', ')}`),
     `created ${instant(run.createdAt)}, started ${instant(run.startedAt)}, ended ${instant(run.endedAt)}` +
       (run.endedAt === null ? '' : ` (${elapsed(run.startedAt ?? run.createdAt, run.endedAt)})`),
     ...(run.reason === null ? [] : [`reason: ${run.reason}`]),

@@ -1,8 +1,8 @@
 /** The JSON of `--json`: part of the public API, documented in docs/cli.md. Instants are ISO 8601 text in UTC. */
 import type { Backfill, ClockChangeView, FireRecord, FireView } from '@flowline/core/internal';
 
-/** A backfill: `{ id, dag, version, from, to, state, total, ... }`, and what was asked for. */
-export function backfillJson(backfill: Backfill) {
+/** A backfill: `{ id, dag, version, from, to, state, total, ... }`, what was asked for, and when it is likely to end. */
+export function backfillJson(backfill: Backfill, eta: Date | null = null) {
   return {
     id: backfill.id,
     dag: backfill.dagId,
@@ -20,10 +20,13 @@ export function backfillJson(backfill: Backfill) {
     maxActive: backfill.maxActive,
     order: backfill.order,
     reprocess: backfill.reprocess,
+    jobs: backfill.jobs,
     params: backfill.params ?? null,
     reason: backfill.reason,
     createdAt: backfill.createdAt,
     endedAt: backfill.endedAt,
+    eta,
+    passedOver: backfill.passedOver,
   };
 }
 

@@ -8,6 +8,7 @@ import { table } from '../output/table.js';
 import { counted, instant } from '../output/words.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { note, print } from '../terminal/terminal.js';
+import { estimateEnd, pastDurations } from './estimate-end.js';
 import { requireDag } from './require.js';
 import { watchBackfill } from './watch-backfill.js';
 import type { Session } from './with-session.js';
@@ -25,6 +26,8 @@ export interface StartBackfillFlags {
   readonly maxActive?: number;
   readonly order?: 'oldest' | 'newest';
   readonly reprocess?: 'none' | 'failed' | 'all';
+  readonly job?: readonly string[];
+  readonly downstream?: boolean;
   readonly reason?: string;
   readonly dryRun?: boolean;
   readonly yes?: boolean;
@@ -60,6 +63,8 @@ export async function startBackfill(
     ...(maxActive === undefined ? {} : { maxActive }),
     ...(flags.order === undefined ? {} : { order: flags.order }),
     ...(flags.reprocess === undefined ? {} : { reprocess: flags.reprocess }),
+    ...(flags.job === undefined ? {} : { jobs: flags.job }),
+    ...(flags.downstream === undefined ? {} : { downstream: flags.downstream }),
     ...(flags.params === undefined ? {} : { params: flags.params }),
     ...(flags.reason === undefined ? {} : { reason: flags.reason }),
   };
@@ -81,7 +86,8 @@ export async function startBackfill(
   await store.feedBackfills();
   if (flags.wait) return watchBackfill(store, backfill.id, flags.json === true, context);
   const now = (await store.getBackfill(backfill.id)) ?? backfill;
-  print(terminal, flags.json ? toJson(backfillJson(now)) : backfillLine(terminal, now));
+  const end = estimateEnd(store, now, await pastDurations(store, now));
+  print(terminal, flags.json ? toJson(backfillJson(now, end?.at)) : backfillLine(terminal, now));
   if (!flags.json && now.endedAt === null)
     note(terminal, `watch it: flow backfill show ${backfill.id} --wait`);
   return exitCodes.done;
@@ -103,20 +109,22 @@ function planText(plan: BackfillPlan, most: number, terminal: CommandContext['te
   return [
     head,
     `first ${instant(first)}, last ${instant(last)}: ${counts.create} to create, ${counts.rerun} to run again, ${counts.skip} left alone`,
+    ...(plan.jobs === null ? [] : [`only the jobs ${plan.jobs.join(', ')}`]),
     ...notes(plan),
     table(
       terminal,
       ['LOGICAL DATE', 'ACTION', 'BECAUSE'],
-      shown.map(({ logicalDate, action, because }) => [
-        instant(logicalDate),
-        action,
-        because ?? '',
-      ]),
+      shown.map((date) => [instant(date.logicalDate), date.action, becauseWords(date)]),
     ),
     ...(plan.dates.length > shown.length
       ? [`... and ${plan.dates.length - shown.length} more`]
       : []),
   ].join('\n');
+}
+
+function becauseWords({ because, source }: BackfillPlan['dates'][number]): string {
+  const inputs = source === null ? [] : [`inputs from run ${source}`];
+  return [...(because === null ? [] : [because]), ...inputs].join('; ');
 }
 
 function notes(plan: BackfillPlan): string[] {

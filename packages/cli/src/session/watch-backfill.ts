@@ -1,9 +1,10 @@
 import type { Backfill, Store } from '@flowline/core/internal';
 import type { CommandContext } from '../command-line/command.js';
-import { backfillText, progressWords } from '../output/backfill-text.js';
+import { backfillText, leftWords, progressWords } from '../output/backfill-text.js';
 import { backfillJson, toJson } from '../output/shapes.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { note, print, type Terminal } from '../terminal/terminal.js';
+import { estimateEnd, pastDurations } from './estimate-end.js';
 import { pauseFor } from './pause-for.js';
 import { requireBackfill } from './require.js';
 import { warnWithoutRunner } from './warn-without-runner.js';
@@ -29,10 +30,12 @@ export async function watchBackfill(
     show.stop();
     note(terminal, terminal.colors.yellow(line));
   });
+  let past: number[] | undefined;
   try {
     for (;;) {
       const backfill = await requireBackfill(store, id);
-      show.update(backfill);
+      past ??= await pastDurations(store, backfill);
+      show.update(backfill, estimateEnd(store, backfill, past)?.leftMs);
       if (backfill.endedAt !== null) {
         show.stop();
         print(terminal, json ? toJson(backfillJson(backfill)) : backfillText(terminal, backfill));
@@ -56,7 +59,7 @@ function exitCodeOfBackfill({ state, succeeded, skipped, total }: Backfill): num
 }
 
 interface Progress {
-  update(backfill: Backfill): void;
+  update(backfill: Backfill, leftMs: number | undefined): void;
   stop(): void;
 }
 
@@ -74,10 +77,10 @@ async function progressOf(terminal: Terminal): Promise<Progress> {
   );
   let started = false;
   return {
-    update(backfill) {
+    update(backfill, leftMs) {
       const total = Math.max(1, backfill.total - backfill.skipped);
       const done = backfill.succeeded + backfill.failed + backfill.cancelled;
-      const words = { words: progressWords(backfill) };
+      const words = { words: wordsOf(backfill, leftMs) };
       if (started) bar.update(Math.min(done, total), words);
       else bar.start(total, done, words);
       started = true;
@@ -89,17 +92,22 @@ async function progressOf(terminal: Terminal): Promise<Progress> {
   };
 }
 
+function wordsOf(backfill: Backfill, leftMs: number | undefined): string {
+  const left = leftWords(leftMs);
+  return left === null ? progressWords(backfill) : `${progressWords(backfill)}, ${left}`;
+}
+
 function plainProgress(terminal: Terminal): Progress {
   let last = '';
   let toldAt = Number.NEGATIVE_INFINITY;
   return {
-    update(backfill) {
-      const words = progressWords(backfill);
+    update(backfill, leftMs) {
+      const progress = progressWords(backfill);
       const now = performance.now();
-      if (words === last || (backfill.endedAt === null && now - toldAt < tellEveryMs)) return;
-      last = words;
+      if (progress === last || (backfill.endedAt === null && now - toldAt < tellEveryMs)) return;
+      last = progress;
       toldAt = now;
-      note(terminal, `backfill ${backfill.id}: ${words}`);
+      note(terminal, `backfill ${backfill.id}: ${wordsOf(backfill, leftMs)}`);
     },
     stop() {},
   };

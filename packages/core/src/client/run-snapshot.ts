@@ -18,6 +18,8 @@ export interface RunSnapshot {
   /** How many fires this run stands for. */
   readonly coalesced: number;
   readonly backfill: string | null;
+  /** The only jobs that run, when the run is one of a part of its graph; null: all of them. */
+  readonly jobs: readonly string[] | null;
   readonly reason: string | null;
   readonly cancelRequestedAt: Date | null;
   /** The run takes no place before this. */
@@ -66,6 +68,7 @@ export function runFacts(run: Run): Omit<RunSnapshot, 'tasks'> {
     generation: run.generation,
     coalesced: run.coalesced,
     backfill: run.backfillId,
+    jobs: run.jobs,
     reason: run.reason,
     cancelRequestedAt: run.cancelRequestedAt,
     notBefore: run.notBefore,

@@ -29,6 +29,8 @@ export interface Run {
   /** How many fires this run stands for; 1 unless coalesced. */
   readonly coalesced: number;
   readonly backfillId: string | null;
+  /** The only jobs that run, when the run is one of a part of its graph; null: all of them. */
+  readonly jobs: readonly string[] | null;
   readonly params: unknown;
   readonly priority: number;
   /** The run takes no place before this instant (`--at`, `--delay`). */
@@ -151,6 +153,8 @@ export interface Backfill {
   readonly maxActive: number;
   readonly order: 'oldest' | 'newest';
   readonly reprocess: 'none' | 'failed' | 'all';
+  /** The only jobs that run, in topological order; null: all of them. */
+  readonly jobs: readonly string[] | null;
   readonly params: unknown;
   readonly reason: string | null;
   readonly createdAt: Date;
@@ -163,6 +167,10 @@ export interface Backfill {
   readonly skipped: number;
   readonly running: number;
   readonly queued: number;
+  /** How long the runs took that closed last, in milliseconds: at most 50. */
+  readonly durationsMs: readonly number[];
+  /** Dates that turned out to be nothing to run when their turn came, and why: the newest ones, at most 20. */
+  readonly passedOver: readonly { readonly at: Date; readonly because: string }[];
 }
 
 /** A deployed DAG. */

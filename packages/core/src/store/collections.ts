@@ -78,6 +78,8 @@ export interface RunDocument {
   generation: number;
   coalesced: number;
   backfillId: string | null;
+  /** Only these jobs run; what they need of others is taken from the run `source`. Absent: all of them. */
+  part?: { jobs: string[]; source: string | null };
   params: Binary | null;
   priority: number;
   notBefore: Date | null;
@@ -174,6 +176,8 @@ export interface TaskDocument {
   /** False from the write that closed the task until its dependents and its run know. */
   propagated: boolean;
   result: Binary | null;
+  /** The run that the result is a copy from; the task itself is left out: operations/leave-out-tasks.ts. */
+  takenFrom?: string;
   error: StoredErrorDocument | null;
   progress: { fraction: number; note: string | null } | null;
   startedAt: Date | null;
@@ -194,6 +198,8 @@ export interface SlotDocument {
   dataInterval: { from: Date; to: Date } | null;
   generation: number;
   coalesced: number;
+  /** The run was one of a part of its graph. Absent: of all of it. */
+  isPart?: true;
   openEpoch: number;
   closedAt: Date;
   /** Null for logical dates: kept for ever. */
@@ -238,8 +244,12 @@ export interface BackfillDocument {
   maxActive: number;
   order: 'oldest' | 'newest';
   reprocess: 'none' | 'failed' | 'all';
+  /** Only these jobs run, in topological order. Absent: all of them. */
+  jobs?: string[];
   params: Binary | null;
   reason: string | null;
+  /** Dates that were found to be nothing to run when their turn came, and why: the newest ones. */
+  passedOver?: { at: Date; because: string }[];
   /** Runs that hold a place of this backfill, by operations/place-key.ts. Changed by admission and release only. */
   activeRunIds: string[];
   /** Runs that were made, or made to run again, and are not counted as closed yet, by operations/place-key.ts. */
@@ -271,7 +281,8 @@ export interface BackfillDatesDocument {
   /** Place in the plan of the first of `dates`. */
   start: number;
   /** In the order of work. */
-  dates: { at: Date; from: Date; generation: number }[];
+  /** `source`: the run whose results a part of the graph takes. */
+  dates: { at: Date; from: Date; generation: number; source?: string }[];
   createdAt: Date;
 }
 

@@ -1,4 +1,4 @@
-import { getBackfill, listBackfills } from './backfill/backfill-reads.js';
+import { getBackfill, listBackfills, readDurations } from './backfill/backfill-reads.js';
 import { cancelBackfill, pauseBackfill, resumeBackfill } from './backfill/control-backfill.js';
 import { createBackfill } from './backfill/create-backfill.js';
 import { feedBackfills } from './backfill/feed-backfills.js';
@@ -123,6 +123,7 @@ export function createMongoStore(context: StoreContext): Store {
     feedBackfills: on(feedBackfills),
     getBackfill: on(getBackfill),
     listBackfills: on(listBackfills),
+    readDurations: on(readDurations),
     pauseBackfill: on(pauseBackfill),
     resumeBackfill: on(resumeBackfill),
     cancelBackfill: on(cancelBackfill),

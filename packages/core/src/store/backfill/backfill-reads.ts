@@ -32,6 +32,21 @@ export async function listBackfills(
   return found.map(toBackfill);
 }
 
+const durationsRead = 20;
+
+/** How long the newest succeeded runs of a DAG took, of whatever cause, in milliseconds. Runs of a part of the graph do not count. */
+export async function readDurations(context: StoreContext, dagId: string): Promise<number[]> {
+  const found = await context.collections.runs
+    .find(
+      { dagId, state: 'succeeded', startedAt: { $ne: null }, part: { $exists: false } },
+      { projection: { startedAt: 1, endedAt: 1 } },
+    )
+    .sort({ dueAt: -1, _id: -1 })
+    .limit(durationsRead)
+    .toArray();
+  return found.map(({ startedAt, endedAt }) => endedAt!.getTime() - startedAt!.getTime());
+}
+
 /** What every verb on a backfill that is not there throws. */
 export function noSuchBackfill(id: string): NotFoundError {
   return new NotFoundError(`There is no backfill ${id}.`, {
@@ -52,6 +67,7 @@ export function toBackfill(backfill: BackfillDocument): Backfill {
     maxActive: backfill.maxActive,
     order: backfill.order,
     reprocess: backfill.reprocess,
+    jobs: backfill.jobs ?? null,
     params: fromPayload(backfill.params),
     reason: backfill.reason,
     createdAt: backfill.createdAt,
@@ -63,5 +79,7 @@ export function toBackfill(backfill: BackfillDocument): Backfill {
     skipped: backfill.skipped,
     running,
     queued: backfill.planned - backfill.cursor + backfill.openRunIds.length - running,
+    durationsMs: backfill.durationsMs ?? [],
+    passedOver: backfill.passedOver ?? [],
   };
 }

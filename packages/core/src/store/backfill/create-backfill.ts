@@ -51,6 +51,7 @@ export async function createBackfill(
     maxActive: request.maxActive ?? 1,
     order: request.order ?? 'oldest',
     reprocess: request.reprocess ?? 'none',
+    ...(plan.jobs === null ? {} : { jobs: [...plan.jobs] }),
     params,
     reason: request.reason ?? null,
     activeRunIds: [],
@@ -75,10 +76,11 @@ type WorkDate = BackfillDatesDocument['dates'][number];
 function datesOf(plan: BackfillPlan, order: 'oldest' | 'newest'): WorkDate[] {
   const dates = plan.dates
     .filter((date) => date.action !== 'skip')
-    .map(({ logicalDate, dataInterval, generation }) => ({
+    .map(({ logicalDate, dataInterval, generation, source }) => ({
       at: logicalDate,
       from: dataInterval.from,
       generation,
+      ...(source === null ? {} : { source }),
     }));
   return order === 'oldest' ? dates : dates.reverse();
 }

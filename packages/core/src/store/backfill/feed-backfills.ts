@@ -15,21 +15,21 @@
  * A cancellation between 1 and 2 leaves a queued run outside the window. Each feeding looks at the few queued runs of
  * backfills and cancels those whose backfill has ended.
  */
-import { isFlowError } from '../../errors.js';
+import type { UpdateFilter } from 'mongodb';
 import { dateSlot } from '../../model/ids.js';
 import { isClosedRun } from '../../model/states.js';
 import type { BackfillDatesDocument, BackfillDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
-import { cancelRun } from '../operations/cancel-run.js';
-import { createRun } from '../operations/create-run.js';
+import { createRun, knownVersion } from '../operations/create-run.js';
+import { inputsOfPart, readResults } from '../operations/leave-out-tasks.js';
 import { openingOf, type RunOpening } from '../operations/place-key.js';
 import { startRun } from '../operations/start-run.js';
 import { takePlace } from '../operations/take-place.js';
 import { fromPayload } from '../payload/payload.js';
+import { cancelStrays } from './cancel-strays.js';
 import { countBackfillRun, endBackfill, isDone } from './count-backfill-run.js';
 
 const backfillsAtOnce = 1_000;
-const strayRunsAtOnce = 1_000;
 
 const countedFields = {
   state: 1,
@@ -68,6 +68,15 @@ export async function feedBackfills(context: StoreContext): Promise<number> {
   }
   if (errors.length > 0) throw errors[0];
   return admitted;
+}
+
+type PlannedTurn = BackfillDatesDocument['dates'][number];
+type Turn = { readonly runId: string } | { readonly because: string };
+
+const passedOverKept = 20;
+
+function passedOver(because: string): Turn {
+  return { because };
 }
 
 /** One look at one backfill. */
@@ -121,11 +130,21 @@ class Feeding {
   async #feedOne(): Promise<boolean> {
     const { _id, cursor } = this.#backfill;
     const date = await this.#dateAt(cursor);
-    const runId = date === null ? null : await this.#createRun(date);
-    const update =
-      runId === null
-        ? { $inc: { cursor: 1, skipped: 1 } }
-        : { $inc: { cursor: 1 }, $push: { openRunIds: runId } };
+    const turn =
+      date === null ? passedOver('its place in the plan is gone') : await this.#take(date);
+    const runId = 'runId' in turn ? turn.runId : null;
+    const update: UpdateFilter<BackfillDocument> =
+      'runId' in turn
+        ? { $inc: { cursor: 1 }, $push: { openRunIds: turn.runId } }
+        : {
+            $inc: { cursor: 1, skipped: 1 },
+            $push: {
+              passedOver: {
+                $each: [{ at: date?.at ?? this.#backfill.from, because: turn.because }],
+                $slice: -passedOverKept,
+              },
+            },
+          };
     const fed = await this.#context.collections.backfills.findOneAndUpdate(
       { _id, state: 'running', cursor, ...(runId === null ? {} : this.#windowGuard()) },
       update,
@@ -142,9 +161,12 @@ class Feeding {
     return { [`openRunIds.${this.#backfill.maxActive - 1}`]: { $exists: false } };
   }
 
-  /** Null when the slot belongs to a run of somebody else. */
-  async #createRun(date: BackfillDatesDocument['dates'][number]): Promise<string | null> {
-    const { _id, dagId, version, params, reason } = this.#backfill;
+  /** The run of a date, or why it gets none: its slot belongs to a run of somebody else, or what it stands on is gone. */
+  async #take(date: PlannedTurn): Promise<Turn> {
+    const { _id, dagId, version, params, reason, jobs } = this.#backfill;
+    if (date.source !== undefined && !(await this.#hasInputs(date.source))) {
+      return passedOver(`the results of run ${date.source} are gone or about to be`);
+    }
     const { runId, created } = await createRun(this.#context, {
       dagId,
       version,
@@ -154,15 +176,30 @@ class Feeding {
       dataInterval: { from: date.from, to: date.at },
       generation: date.generation,
       backfillId: _id,
+      ...(jobs === undefined ? {} : { part: { jobs, source: date.source ?? null } }),
       ...(params === null ? {} : { params: fromPayload(params) }),
       ...(reason === null ? {} : { reason }),
     });
-    if (created) return runId;
+    if (created) return { runId };
     const run = await this.#context.collections.runs.findOne(
       { _id: runId },
       { projection: { backfillId: 1 } },
     );
-    return run?.backfillId === _id ? runId : null;
+    return run?.backfillId === _id ? { runId } : passedOver(`run ${runId} has it`);
+  }
+
+  /** An hour is left at least: the copies are made at once. */
+  async #hasInputs(source: string): Promise<boolean> {
+    const { dagId, version, jobs } = this.#backfill;
+    const { collections, clock } = this.#context;
+    const soon = new Date(clock.estimate().getTime() + 3_600_000);
+    const run = await collections.runs.findOne(
+      { _id: source, $or: [{ expireAt: null }, { expireAt: { $gt: soon } }] },
+      { projection: { _id: 1 } },
+    );
+    if (run === null) return false;
+    const inputs = inputsOfPart(await knownVersion(this.#context, dagId, version), jobs ?? []);
+    return (await readResults(this.#context, source, inputs)).size === inputs.length;
   }
 
   async #admit(opening: RunOpening): Promise<void> {
@@ -220,32 +257,5 @@ async function countClosed(context: StoreContext, backfill: BackfillDocument): P
       ...{ _id, openEpoch, backfillId: backfill._id, state },
       ...{ startedAt: null, endedAt: null },
     });
-  }
-}
-
-/** Cancels queued runs whose backfill has ended: nobody would admit them. */
-async function cancelStrays(context: StoreContext): Promise<void> {
-  const { backfills, runs } = context.collections;
-  const queued = await runs
-    .find(
-      { backfillId: { $gt: '' }, state: 'queued' },
-      { projection: { backfillId: 1, cancelRequestedAt: 1 } },
-    )
-    .limit(strayRunsAtOnce)
-    .toArray();
-  if (queued.length === 0) return;
-  const ids = [...new Set(queued.map((run) => run.backfillId!))];
-  const open = await backfills
-    .find({ _id: { $in: ids }, state: { $in: ['running', 'paused'] } }, { projection: { _id: 1 } })
-    .toArray();
-  const living = new Set(open.map((backfill) => backfill._id));
-  for (const run of queued) {
-    if (living.has(run.backfillId!)) continue;
-    try {
-      await cancelRun(context, run._id, `backfill ${run.backfillId} has ended`);
-    } catch (error) {
-      // Gone meanwhile.
-      if (!isFlowError(error, 'not-found')) throw error;
-    }
   }
 }

@@ -3,10 +3,16 @@ import { dataIntervalOf, fireBatches } from '../../time/schedule/fires.js';
 import type { Schedule } from '../../time/schedule/schedule.js';
 import type { DagDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
+import { inputsOfPart } from '../operations/leave-out-tasks.js';
+import { noSuchJob } from '../retry/choose-tasks.js';
 import { readDag } from '../schedule/dag-cursor.js';
 import type { BackfillPlan, BackfillRequest, PlannedDate } from '../verbs/backfill-verbs.js';
+import type { KnownVersion } from '../version-cache.js';
 import { readCovers, readHistories } from './date-history.js';
+import { type Part, readPartHistories } from './part-history.js';
 import { planDate } from './plan-date.js';
+
+type Reprocess = NonNullable<BackfillRequest['reprocess']>;
 
 /** Dates in one plan. */
 const maxDates = 1_000_000;
@@ -28,7 +34,8 @@ export async function planBackfill(
     });
   }
   const { dag, now } = reading;
-  const schedule = await scheduleOf(context, dag);
+  const { schedule, known } = await scheduleOf(context, dag);
+  const part = partOf(known, request);
   const { from } = request;
   const limit = limitOf(dag, now);
   const asked = request.to ?? limit;
@@ -36,9 +43,19 @@ export async function planBackfill(
   return {
     dagId: dag._id,
     version: dag.version,
+    jobs: part?.jobs ?? null,
     from,
     to,
-    dates: await planDates(context, dag._id, schedule, { from, to }, request.reprocess ?? 'none'),
+    dates: await planDates(
+      context,
+      dag._id,
+      schedule,
+      { from, to },
+      {
+        reprocess: request.reprocess ?? 'none',
+        part,
+      },
+    ),
     note: request.to !== undefined && request.to > limit ? noteOnCut(limit) : null,
   };
 }
@@ -48,10 +65,12 @@ async function planDates(
   dagId: string,
   schedule: Schedule,
   range: { readonly from: Date; readonly to: Date },
-  reprocess: NonNullable<BackfillRequest['reprocess']>,
+  { reprocess, part }: { readonly reprocess: Reprocess; readonly part: Part | null },
 ): Promise<PlannedDate[]> {
   const covers = await readCovers(context, dagId, range.from, range.to);
   const dates: PlannedDate[] = [];
+  // Of a date without any run: it has no inputs either.
+  const none = part === null ? undefined : { ...noHistory, missing: part.inputs };
   let intervalFrom: Date | null = null;
   let cover = 0;
   // A thousand dates at a time: the reads between them let the event loop breathe.
@@ -61,7 +80,8 @@ async function planDates(
         hint: 'Cut the range into several backfills.',
       });
     }
-    const histories = await readHistories(context, dagId, batch[0]!, batch.at(-1)!);
+    const whole = await readHistories(context, dagId, batch[0]!, batch.at(-1)!);
+    const histories = part === null ? whole : await readPartHistories(context, whole, part);
     for (const logicalDate of batch) {
       while (cover < covers.length && covers[cover]!.to <= logicalDate) cover += 1;
       const next = covers[cover];
@@ -70,7 +90,7 @@ async function planDates(
       dates.push({
         logicalDate,
         dataInterval: { from: intervalFrom, to: logicalDate },
-        ...planDate(histories.get(logicalDate.getTime()), standsForIt, reprocess),
+        ...planDate(histories.get(logicalDate.getTime()) ?? none, standsForIt, reprocess),
       });
       intervalFrom = logicalDate;
     }
@@ -89,7 +109,10 @@ function noteOnCut(limit: Date): string {
   return `Cut at ${limit.toISOString()}: later dates belong to the scheduler.`;
 }
 
-async function scheduleOf(context: StoreContext, dag: DagDocument): Promise<Schedule> {
+async function scheduleOf(
+  context: StoreContext,
+  dag: DagDocument,
+): Promise<{ readonly schedule: Schedule; readonly known: KnownVersion }> {
   if (dag.state === 'retired') {
     throw new ConflictError(`DAG "${dag._id}" is retired: it left the code.`, {
       hint: 'Deploy it again, then backfill.',
@@ -97,10 +120,35 @@ async function scheduleOf(context: StoreContext, dag: DagDocument): Promise<Sche
   }
   const known = await context.versions.get(dag._id, dag.version);
   const schedule = known?.definition.schedule;
-  if (schedule !== undefined) return schedule;
+  if (known !== null && schedule !== undefined) return { schedule, known };
   throw new UsageError(`DAG "${dag._id}" has no schedule, so there are no dates to backfill.`, {
     hint: `Start one run with flow run ${dag._id}.`,
   });
+}
+
+const noHistory = { generation: -1, latest: null, runs: [], source: null } as const;
+
+/** The jobs that were asked for, with `downstream` also everything after them; null: all. Throws NotFoundError, OptionError. */
+function partOf(known: KnownVersion, { jobs, downstream }: BackfillRequest): Part | null {
+  if (jobs === undefined) {
+    if (downstream !== true) return null;
+    throw new OptionError('downstream', 'jobs beside it: downstream of what?', downstream);
+  }
+  if (jobs.length === 0) throw new OptionError('jobs', 'at least one job', jobs);
+  const chosen = new Set<string>();
+  const queue = [...jobs];
+  for (const job of jobs) {
+    if (!known.jobs.has(job)) throw noSuchJob(job, [...known.jobs.keys()]);
+  }
+  for (let job = queue.shift(); job !== undefined; job = queue.shift()) {
+    if (chosen.has(job)) continue;
+    chosen.add(job);
+    if (downstream === true) queue.push(...(known.dependents.get(job) ?? []));
+  }
+  const inOrder = known.definition.jobs.map((job) => job.id).filter((job) => chosen.has(job));
+  // All of it is no part.
+  if (inOrder.length === known.definition.jobs.length) return null;
+  return { jobs: inOrder, inputs: inputsOfPart(known, inOrder) };
 }
 
 function checkRequest(request: BackfillRequest): void {

@@ -1,8 +1,9 @@
 import { isClosedRun } from '../../model/states.js';
 import type { BackfillRequest, PlannedDate } from '../verbs/backfill-verbs.js';
 import type { Cover, DateHistory, KnownRun } from './date-history.js';
+import type { PartHistory } from './part-history.js';
 
-type Plan = Pick<PlannedDate, 'action' | 'generation' | 'because'>;
+type DatePlan = Pick<PlannedDate, 'action' | 'generation' | 'because' | 'source'>;
 
 /**
  * What a backfill does with one logical date. Pure.
@@ -12,18 +13,20 @@ type Plan = Pick<PlannedDate, 'action' | 'generation' | 'because'>;
  * every date. A date that was only written down in `fires`, or whose coalesced run failed, has no run: it gets one.
  */
 export function planDate(
-  history: DateHistory | undefined,
+  history: DateHistory | PartHistory | undefined,
   cover: Cover | undefined,
   reprocess: NonNullable<BackfillRequest['reprocess']>,
-): Plan {
+): DatePlan {
   const generation = (history?.generation ?? -1) + 1;
   const latest = history?.latest ?? null;
+  const source = history !== undefined && 'source' in history ? history.source : null;
   if (latest !== null) {
     if (!isClosedRun(latest.state)) return skip(latest, `run ${latest.runId} is ${latest.state}`);
     const says = describeClosed(latest);
     const isRedone =
       reprocess === 'all' || (reprocess === 'failed' && latest.state !== 'succeeded');
-    return isRedone ? { action: 'rerun', generation, because: says } : skip(latest, says);
+    if (!isRedone) return skip(latest, says);
+    return withInputs(history, { action: 'rerun', generation, because: says, source });
   }
   if (cover !== undefined) {
     const { run } = cover;
@@ -33,13 +36,24 @@ export function planDate(
       return skip(run, `${standsFor} and succeeded`);
     }
   }
-  return { action: 'create', generation, because: null };
+  return withInputs(history, { action: 'create', generation, because: null, source });
 }
 
-function skip(run: KnownRun, because: string): Plan {
-  return { action: 'skip', generation: run.generation, because };
+/** A part of the graph cannot run on a date that has no result of what it stands on. */
+function withInputs(history: DateHistory | PartHistory | undefined, plan: DatePlan): DatePlan {
+  const missing = history !== undefined && 'missing' in history ? history.missing : [];
+  if (missing.length === 0) return plan;
+  const because = `no run of this date has a result of ${missing.join(' and ')}`;
+  return { action: 'skip', generation: Math.max(0, plan.generation - 1), because, source: null };
 }
 
-function describeClosed(run: KnownRun): string {
-  return `run ${run.runId} ${run.state === 'cancelled' ? 'was cancelled' : run.state}`;
+function skip(run: KnownRun, because: string): DatePlan {
+  return { action: 'skip', generation: run.generation, because, source: null };
+}
+
+function describeClosed({ runId, state, jobs }: KnownRun): string {
+  const ended = state === 'cancelled' ? 'was cancelled' : state;
+  return jobs === undefined
+    ? `run ${runId} ${ended}`
+    : `${jobs.join(', ')} ${ended} in run ${runId}`;
 }

@@ -134,6 +134,7 @@ async function recordSlot(
     generation: run.generation,
     coalesced: run.coalesced,
     openEpoch: run.openEpoch,
+    ...(run.part === undefined ? {} : { isPart: true as const }),
   };
   try {
     await context.collections.slots.updateOne(

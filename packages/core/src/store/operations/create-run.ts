@@ -19,6 +19,7 @@ import { toPayload } from '../payload/payload.js';
 import { literal, NOW } from '../task-transitions.js';
 import type { CreateRunParams, CreateRunResult } from '../verbs/run-verbs.js';
 import type { KnownVersion } from '../version-cache.js';
+import { leaveOutTasks } from './leave-out-tasks.js';
 
 /** Backfill runs stand behind all live work; a job's own priority is from -100 to 100. */
 export const backfillPriority = -1_000;
@@ -64,6 +65,7 @@ export async function createRun(
     reason: params.reason ?? null,
     openEpoch: 0,
     expireAt: null,
+    ...(params.part === undefined ? {} : { part: params.part }),
   };
   try {
     // A new id, so the upsert always inserts; as a pipeline it takes the instants from the database.
@@ -119,7 +121,7 @@ async function takenSlot(
 /** The fields of a run that its tasks are made from. */
 export type RunSeed = Pick<
   RunDocument,
-  '_id' | 'dagId' | 'version' | 'cause' | 'logicalDate' | 'dataInterval' | 'priority'
+  '_id' | 'dagId' | 'version' | 'cause' | 'logicalDate' | 'dataInterval' | 'priority' | 'part'
 >;
 
 /** Inserts the tasks that are missing and marks the run. Repeatable, by several processes at once. */
@@ -129,7 +131,9 @@ export async function materialize(
   version: KnownVersion,
 ): Promise<void> {
   const { runs, tasks } = context.collections;
-  const documents = version.definition.jobs.map((_, order) => newTask(run, version, order));
+  const whole = version.definition.jobs.map((_, order) => newTask(run, version, order));
+  const documents =
+    run.part === undefined ? whole : await leaveOutTasks(context, run.part, version, whole);
   for (let from = 0; from < documents.length; from += tasksPerInsert) {
     try {
       await tasks.insertMany(documents.slice(from, from + tasksPerInsert), { ordered: false });

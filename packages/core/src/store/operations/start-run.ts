@@ -1,7 +1,7 @@
 import type { UpdateFilter } from 'mongodb';
 import type { RunDocument, TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
-import { choose, moveTo, NOW, settleStage } from '../task-transitions.js';
+import { choose, NOW, settleStage } from '../task-transitions.js';
 import type { RunOpening } from './place-key.js';
 import type { QueuedRun } from './queued-run.js';
 import { releasePlace } from './take-place.js';
@@ -44,8 +44,8 @@ export async function startRun(
 }
 
 /**
- * Makes the roots of a running run ready and marks it started. In a retry the roots are the tasks that wait for none of
- * those that run again; what the others have left them (a skip, say) decides them.
+ * Makes the roots of a running run ready and marks it started. In a retry, or a run of a part of the graph, the roots are the
+ * tasks that wait for none of those that run; what the others have left them (a skip, say) decides them.
  */
 export async function releaseRoots(context: StoreContext, run: RunOpening): Promise<void> {
   const { runs, tasks } = context.collections;
@@ -54,7 +54,7 @@ export async function releaseRoots(context: StoreContext, run: RunOpening): Prom
     openEpoch === 0
       ? { runId: _id, state: 'blocked', root: true, openEpoch: { $exists: false } }
       : { runId: _id, state: 'blocked', root: true, openEpoch },
-    (openEpoch === 0 ? moveTo('ready') : decided) as unknown as UpdateFilter<TaskDocument>,
+    decided as unknown as UpdateFilter<TaskDocument>,
   );
   await runs.updateOne({ _id, openEpoch, state: 'running' }, { $set: { started: true } });
 }

@@ -16,6 +16,7 @@ export function runOf(document: RunDocument): Run {
     generation: document.generation,
     coalesced: document.coalesced,
     backfillId: document.backfillId,
+    jobs: document.part?.jobs ?? null,
     params: fromPayload(document.params),
     priority: document.priority,
     notBefore: document.notBefore,

@@ -53,7 +53,10 @@ export async function retryRun(
   const found = await tasks
     .find({ runId }, { projection: { jobId: 1, state: 1, generation: 1 } })
     .toArray();
-  const states = new Map(found.map((task) => [task.jobId, task.state]));
+  // Of a run of a part of its graph the rest was never meant to run.
+  const states = new Map(
+    found.filter((task) => isPartOf(run, task.jobId)).map((task) => [task.jobId, task.state]),
+  );
   const jobs = chooseTasks(version, states, selection);
   const generations = new Map(found.map((task) => [task.jobId, task.generation]));
   const marked = await runs.findOneAndUpdate(
@@ -105,7 +108,9 @@ export async function carryOut(context: StoreContext, run: RunDocument): Promise
   const found = await tasks.find({ runId: _id }, { projection: { jobId: 1, state: 1 } }).toArray();
   const generations = new Map(retrying.tasks.map((task) => [task.job, task.generation]));
   const staying = new Map(
-    found.filter((task) => !generations.has(task.jobId)).map((task) => [task.jobId, task.state]),
+    found
+      .filter((task) => !generations.has(task.jobId) && isPartOf(run, task.jobId))
+      .map((task) => [task.jobId, task.state]),
   );
   const writes = retrying.tasks.map(({ job }) =>
     resetTask(run, version, job, { generations, staying }),
@@ -131,6 +136,10 @@ export async function carryOut(context: StoreContext, run: RunDocument): Promise
     { $unset: 'retrying' },
   ] as unknown as UpdateFilter<RunDocument>);
   return true;
+}
+
+function isPartOf(run: RunDocument, job: string): boolean {
+  return run.part === undefined || run.part.jobs.includes(job);
 }
 
 /** A backfill that was cancelled takes nothing up; one that did not come to the run yet may still want to. */

@@ -10,6 +10,10 @@ export interface BackfillRequest {
   readonly maxActive?: number;
   readonly order?: 'oldest' | 'newest';
   readonly reprocess?: 'none' | 'failed' | 'all';
+  /** Only these jobs run; what they need of others is taken from the newest run of the date that has it. Absent: all. */
+  readonly jobs?: readonly string[];
+  /** With `jobs`: also everything downstream of them. */
+  readonly downstream?: boolean;
   readonly params?: unknown;
   readonly reason?: string;
 }
@@ -22,11 +26,15 @@ export interface PlannedDate {
   readonly generation: number;
   /** Why, in words, for `skip` and `rerun`. */
   readonly because: string | null;
+  /** The run whose results a part of the graph takes; null where it needs none. */
+  readonly source: string | null;
 }
 
 export interface BackfillPlan {
   readonly dagId: string;
   readonly version: string;
+  /** The only jobs that run, in topological order; null: all of them. */
+  readonly jobs: readonly string[] | null;
   readonly from: Date;
   readonly to: Date;
   readonly dates: readonly PlannedDate[];
@@ -47,6 +55,8 @@ export interface BackfillVerbs {
     readonly state?: readonly BackfillState[];
     readonly limit?: number;
   }): Promise<Backfill[]>;
+  /** How long the newest succeeded runs of a DAG took, in milliseconds, at most 20: for a backfill without any of its own. */
+  readDurations(dagId: string): Promise<number[]>;
   pauseBackfill(id: string): Promise<Backfill>;
   resumeBackfill(id: string): Promise<Backfill>;
   /** Stops creating runs; with `running` also cancels those that are open. */

@@ -13,6 +13,8 @@ export interface CreateRunParams {
   readonly generation?: number;
   readonly coalesced?: number;
   readonly backfillId?: string;
+  /** Only these jobs run; the results that they need of others are those of the run `source`. Absent: all of them. */
+  readonly part?: { readonly jobs: string[]; readonly source: string | null };
   readonly params?: unknown;
   /** The run takes no place before this instant of the database's clock. */
   readonly notBefore?: Date;

@@ -1,0 +1,32 @@
+import { isFlowError } from '../../errors.js';
+import type { StoreContext } from '../context.js';
+import { cancelRun } from '../operations/cancel-run.js';
+
+const strayRunsAtOnce = 1_000;
+
+/** Cancels queued runs whose backfill has ended: nobody would admit them. */
+export async function cancelStrays(context: StoreContext): Promise<void> {
+  const { backfills, runs } = context.collections;
+  const queued = await runs
+    .find(
+      { backfillId: { $gt: '' }, state: 'queued' },
+      { projection: { backfillId: 1, cancelRequestedAt: 1 } },
+    )
+    .limit(strayRunsAtOnce)
+    .toArray();
+  if (queued.length === 0) return;
+  const ids = [...new Set(queued.map((run) => run.backfillId!))];
+  const open = await backfills
+    .find({ _id: { $in: ids }, state: { $in: ['running', 'paused'] } }, { projection: { _id: 1 } })
+    .toArray();
+  const living = new Set(open.map((backfill) => backfill._id));
+  for (const run of queued) {
+    if (living.has(run.backfillId!)) continue;
+    try {
+      await cancelRun(context, run._id, `backfill ${run.backfillId} has ended`);
+    } catch (error) {
+      // Gone meanwhile.
+      if (!isFlowError(error, 'not-found')) throw error;
+    }
+  }
+}
