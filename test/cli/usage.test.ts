@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { commandTable } from '../../packages/cli/dist/command-line/table.js';
 import { type Ended, type FlowSandbox, openFlow } from '../support/flow.ts';
 import { flowHere } from '../support/flow-in-process.ts';
+import { until } from '../support/until.ts';
 
 const shop = fileURLToPath(new URL('../fixtures/cli/shop', import.meta.url));
 
@@ -108,7 +109,7 @@ describe('the surroundings', () => {
     };
     const ends = await Promise.all([
       flow.flow(['dags', '--json'], { env }),
-      flow.flow(['runner'], { env }),
+      flow.flow(['runner', '--deploy'], { env }),
       ...[
         ['deploy', '--json'],
         ['run', 'echo'],
@@ -121,6 +122,27 @@ describe('the surroundings', () => {
       expectSentence(end, 3, /^error: The database does not answer: .*\nhint: .*FLOW_MONGODB_URI/);
       expect(end.stderr).not.toContain('hidden');
     }
+  });
+
+  test('a runner waits for a database that is away, says so without the password, and ends when asked', async () => {
+    const runner = flow.spawn(['runner', '--health-port', '0'], {
+      env: { FLOW_DATA_DIR: '', FLOW_MONGODB_URI: 'mongodb://me:hidden@127.0.0.1:1/shop' },
+    });
+    const port = await until(
+      'health',
+      () => /127\.0\.0\.1:(\d+)\/healthz/.exec(runner.output())?.[1],
+    );
+    await until('a word', () =>
+      /waiting for it: The database does not answer/.test(runner.output()),
+    );
+    const [live, ready] = await Promise.all(
+      ['healthz', 'readyz'].map((path) => fetch(`http://127.0.0.1:${port}/${path}`)),
+    );
+    expect([live?.status, ready?.status]).toEqual([200, 503]);
+    expect(await ready?.json()).toMatchObject({ state: 'starting', isReady: false });
+    runner.child.kill('SIGTERM');
+    expect(await runner.ended).toMatchObject({ code: 143, stdout: '' });
+    expect(runner.output()).not.toContain('hidden');
   });
 
   test('a data folder that cannot be: 2', async () => {

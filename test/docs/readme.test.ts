@@ -23,6 +23,8 @@ test('every link of the README and the docs leads somewhere', () => {
     'docs/architecture.md',
     'docs/ci.md',
     'docs/cli.md',
+    'docs/exactly-once.md',
+    'docs/decisions/driver-types-in-commit.md',
   ];
   for (const page of pages) {
     const text = readFileSync(join(root, page), 'utf8');

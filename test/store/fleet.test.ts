@@ -74,9 +74,12 @@ describe('runners', () => {
     await bench.store.heartbeatRunner('r-1', 'draining');
     const [record] = await bench.store.listRunners();
     const { startedAt, heartbeatAt, ...rest } = record!;
-    expect(rest).toEqual({ ...runner('r-1'), state: 'draining' });
+    expect(rest).toEqual({ ...runner('r-1'), state: 'draining', exit: null });
     expect(startedAt.getTime()).toBeGreaterThanOrEqual(before.getTime());
     expect(heartbeatAt.getTime()).toBeGreaterThanOrEqual(startedAt.getTime());
+    // One that leaves tasks behind stays, and says how it ended.
+    await bench.store.retireRunner('r-1', 'SIGTERM');
+    expect(await bench.store.listRunners()).toMatchObject([{ state: 'stopped', exit: 'SIGTERM' }]);
     await bench.store.removeRunner('r-1');
     expect(await bench.store.listRunners()).toEqual([]);
   });

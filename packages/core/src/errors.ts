@@ -21,6 +21,7 @@ export type FlowErrorCode =
   | 'store'
   | 'store-unreachable'
   | 'lease-lost'
+  | 'no-transactions'
   | 'task'
   | 'task-timeout'
   | 'task-cancelled'
@@ -173,6 +174,13 @@ export class StoreError extends FlowError {
 export class LeaseLostError extends FlowError {
   constructor(message: string, options: FlowErrorOptions = {}) {
     super('lease-lost', message, options);
+  }
+}
+
+/** `ctx.commit` on a deployment without transactions. Never retryable: another attempt meets the same server. */
+export class NoTransactionsError extends FlowError {
+  constructor(message: string, options: FlowErrorOptions = {}) {
+    super('no-transactions', message, options);
   }
 }
 

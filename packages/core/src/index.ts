@@ -32,6 +32,7 @@ export type {
   RetentionOptions,
   RetryOptions,
 } from './definition/options.js';
+export type { TransactionWork } from './definition/transaction-work.js';
 export {
   CompileError,
   ConfigError,
@@ -44,6 +45,7 @@ export {
   LeaseLostError,
   LoadError,
   NonRetryableError,
+  NoTransactionsError,
   NotFoundError,
   OptionError,
   PayloadError,
@@ -64,7 +66,7 @@ export type {
   MisfirePolicy,
   RetryPolicy,
 } from './model/definition.js';
-export type { DataInterval } from './model/run.js';
+export type { AttemptLoss, DataInterval } from './model/run.js';
 export type { Cause, RunState, TaskState } from './model/states.js';
 export { formatDuration, parseDuration } from './time/duration.js';
 export { describe } from './time/schedule/describe-schedule.js';

@@ -38,6 +38,7 @@ export {
 } from './model/ids.js';
 export type {
   Attempt,
+  AttemptLoss,
   Backfill,
   Dag,
   DataInterval,
@@ -55,6 +56,7 @@ export * from './model/states.js';
 export type { ConnectOptions, ConnectSources } from './store/connect.js';
 // The driver is loaded when it is needed: export nothing else of the store that is more than a type.
 export { connectStore } from './store/connect-lazily.js';
+export type { ClockMeasurement } from './store/server-time.js';
 export type { Store } from './store/store.js';
 export type * from './store/verbs/audit-verbs.js';
 export { invariantNames } from './store/verbs/audit-verbs.js';

@@ -21,6 +21,8 @@ export interface RunnerEvents {
   stopped: [];
   /** A turn of a loop failed; the loop goes on. */
   failed: [loop: string, error: unknown];
+  /** A part without which the runner is no use has ended for good: see `Runner.failure`. */
+  broken: [error: Error];
 }
 
 /** A typed emitter. */

@@ -21,11 +21,13 @@ export interface NeighbourOptions {
   readonly events: RunnerEmitter;
   /** Tasks became ready, or leadership became free. */
   readonly onFreed: () => void;
+  /** After each list of the neighbours. */
+  readonly onLook: () => void;
 }
 
 /** The loop that watches the neighbours; stop() ends it. */
 export function watchNeighbours(options: NeighbourOptions): Loop {
-  const { store, me, settings, events, onFreed } = options;
+  const { store, me, settings, events, onFreed, onLook } = options;
   let neighbours: RunnerRecord[] = [];
   let listAt = 0;
 
@@ -35,6 +37,7 @@ export function watchNeighbours(options: NeighbourOptions): Loop {
       // Listing is a query, looking at a pid is not: list seldom, look often.
       neighbours = (await store.listRunners()).filter((other) => other.id !== me.id);
       listAt = now + listEveryMs;
+      onLook();
     }
     const dead = neighbours.filter((other) => isProvablyDead(other, me));
     for (const other of dead) await bury(other);

@@ -21,8 +21,15 @@ export interface RunnerOptions {
   readonly clock?: Clock;
   /** A number in [0, 1), for jitter. */
   readonly random?: () => number;
-  /** Receives what the runner has to say; nothing is printed. */
+  /** Receives what the runner has to say; nothing is printed. What it throws is ignored. */
   readonly log?: RunnerLog;
+  /** Answers `/healthz` and `/readyz` over HTTP from start() to the end. Default: no server. */
+  readonly health?: {
+    /** 0 takes a free one: see `Runner.healthPort`. */
+    readonly port: number;
+    /** Default 127.0.0.1: this machine only. */
+    readonly host?: string;
+  };
 }
 
 export type RunnerLog = (
@@ -43,6 +50,7 @@ export interface RunnerSettings {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: RunnerLog;
+  readonly health: { readonly port: number; readonly host: string } | undefined;
 }
 
 const shortestLeaseMs = 1_000;
@@ -71,7 +79,25 @@ export function resolveRunnerOptions(options: RunnerOptions): RunnerSettings {
     pollMs: options.pollMs ?? { busy: 250, idle: 2_000 },
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
-    log: options.log ?? (() => {}),
+    log: unthrowing(options.log ?? (() => {})),
+    health:
+      options.health === undefined
+        ? undefined
+        : {
+            port: whole('health.port', options.health.port, 0, 65_535),
+            host: options.health.host ?? '127.0.0.1',
+          },
+  };
+}
+
+/** A log that fails must not end a loop. */
+function unthrowing(log: RunnerLog): RunnerLog {
+  return (...line) => {
+    try {
+      log(...line);
+    } catch {
+      // There is nobody left to tell.
+    }
   };
 }
 

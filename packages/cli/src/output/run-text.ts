@@ -75,5 +75,27 @@ function attemptLines(terminal: Terminal, tasks: readonly Task[]): string[] {
   return [
     '',
     table(terminal, ['JOB', 'ATTEMPT', 'OUTCOME', 'RUNNER', 'STARTED', 'TIME', 'ERROR'], rows),
+    ...lossLines(terminal, told),
   ];
+}
+
+/** What is known of lost attempts: how far their budget is used, and their last words. */
+function lossLines(terminal: Terminal, tasks: readonly Task[]): string[] {
+  return tasks
+    .filter(({ losses }) => losses > 0)
+    .flatMap((task) => [
+      '',
+      `${task.jobId}: ${task.losses} of ${task.maxLost} losses, after which it fails`,
+      ...task.attempts.flatMap(({ n, loss }) =>
+        loss === null || loss.lastLines.length === 0
+          ? []
+          : [
+              terminal.colors.dim(`  last lines of attempt ${n}:`),
+              ...loss.lastLines.map(
+                ({ at, level, message }) =>
+                  `    ${terminal.colors.dim(instant(at))} ${level} ${message.split('\n')[0]}`,
+              ),
+            ],
+      ),
+    ]);
 }

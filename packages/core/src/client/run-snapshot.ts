@@ -1,4 +1,12 @@
-import type { Attempt, DataInterval, Run, RunView, StoredError, Task } from '../model/run.js';
+import type {
+  Attempt,
+  AttemptLoss,
+  DataInterval,
+  Run,
+  RunView,
+  StoredError,
+  Task,
+} from '../model/run.js';
 import type { AttemptOutcome, Cause, RunState, TaskState } from '../model/states.js';
 
 /** A run as application code sees it; its JSON is what `flow runs --json` prints. Instants are UTC. */
@@ -38,6 +46,11 @@ export interface TaskSnapshot {
   readonly startedAt: Date | null;
   readonly endedAt: Date | null;
   readonly error: StoredError | null;
+  /** Attempts that ended `failed`, which `retry.attempts` bounds. */
+  readonly failures: number;
+  /** Attempts that ended `lost`; `maxLost` of them fail the task. */
+  readonly losses: number;
+  readonly maxLost: number;
 }
 
 export interface AttemptSnapshot {
@@ -49,6 +62,8 @@ export interface AttemptSnapshot {
   readonly startedAt: Date;
   readonly endedAt: Date | null;
   readonly error: StoredError | null;
+  /** What is known of a lost attempt; null for others. */
+  readonly loss: AttemptLoss | null;
 }
 
 /** A stored run in the public shape, without its tasks: what a list of runs shows. */
@@ -90,10 +105,13 @@ function taskSnapshot(task: Task): TaskSnapshot {
     startedAt: task.startedAt,
     endedAt: task.endedAt,
     error: task.error,
+    failures: task.failures,
+    losses: task.losses,
+    maxLost: task.maxLost,
   };
 }
 
 function attemptSnapshot(attempt: Attempt): AttemptSnapshot {
-  const { n, outcome, runner, startedAt, endedAt, error } = attempt;
-  return { n, outcome, runner, startedAt, endedAt, error };
+  const { n, outcome, runner, startedAt, endedAt, error, loss } = attempt;
+  return { n, outcome, runner, startedAt, endedAt, error, loss };
 }

@@ -51,6 +51,22 @@ export interface StoredError {
   readonly stack?: string;
 }
 
+/** What is known of an attempt that ended `lost`. */
+export interface AttemptLoss {
+  /** `lease-expired`: nobody renewed it; `runner-dead`: its process was proved gone. */
+  readonly reason: 'lease-expired' | 'runner-dead';
+  /** The last heartbeat of its runner, by the database's clock; null when its record was gone. */
+  readonly lastHeartbeatAt: Date | null;
+  /** How its process ended, where it could still say so: a signal, or that it was forced. */
+  readonly exit: string | null;
+  /** The last lines that the attempt logged, oldest first. */
+  readonly lastLines: readonly {
+    readonly at: Date;
+    readonly level: LogLine['level'];
+    readonly message: string;
+  }[];
+}
+
 /** One try of a task, from 1. `outcome` is null while it runs. */
 export interface Attempt {
   readonly n: number;
@@ -60,6 +76,8 @@ export interface Attempt {
   readonly endedAt: Date | null;
   readonly outcome: AttemptOutcome | null;
   readonly error: StoredError | null;
+  /** For `lost` only, else null. */
+  readonly loss: AttemptLoss | null;
 }
 
 /** One job in one run. */
@@ -76,6 +94,8 @@ export interface Task {
   /** How many attempts ended `failed`, and how many `lost`. */
   readonly failures: number;
   readonly losses: number;
+  /** So many losses fail the task. */
+  readonly maxLost: number;
   readonly token: number;
   readonly lease: Lease | null;
   /** When a delayed task becomes ready. */
@@ -139,7 +159,9 @@ export interface RunnerRecord {
   readonly concurrency: number;
   readonly startedAt: Date;
   readonly heartbeatAt: Date;
+  /** `stopped`: it ended and left tasks behind; `exit` says how. A clean end removes the record. */
   readonly state: 'running' | 'draining' | 'stopped';
+  readonly exit: string | null;
 }
 
 /** An operator-asked range of logical dates, and how far it is. */

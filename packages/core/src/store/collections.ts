@@ -120,6 +120,13 @@ export interface AttemptDocument {
   endedAt: Date | null;
   outcome: AttemptOutcome | null;
   error: StoredErrorDocument | null;
+  /** For `lost` only; absent else. */
+  loss?: {
+    reason: 'lease-expired' | 'runner-dead';
+    lastHeartbeatAt: Date | null;
+    exit: string | null;
+    lastLines: { at: Date; level: LogDocument['level']; message: string }[];
+  };
 }
 
 export interface LeaseDocument {
@@ -130,6 +137,18 @@ export interface LeaseDocument {
   /** Names the call that took it: how a batch finds out what it got. */
   claim: string;
   expiresAt: Date;
+}
+
+/** The value of one finished step of a task. */
+export interface StepDocument {
+  name: string;
+  /** The generation of the task that it belongs to; those of another one do not count. */
+  generation: number;
+  /** The fencing token of the attempt that wrote it. */
+  token: number;
+  /** Size of `value`. */
+  bytes: number;
+  value: Binary | null;
 }
 
 /** `tasks`: one task. `_id` is run id / job id. */
@@ -178,6 +197,8 @@ export interface TaskDocument {
   result: Binary | null;
   /** The run that the result is a copy from; the task itself is left out: operations/leave-out-tasks.ts. */
   takenFrom?: string;
+  /** Values of `ctx.once`, of this generation and possibly of older ones: see steps.ts. Absent without any. */
+  steps?: StepDocument[];
   error: StoredErrorDocument | null;
   progress: { fraction: number; note: string | null } | null;
   startedAt: Date | null;
@@ -230,6 +251,8 @@ export interface RunnerDocument {
   gapMs: number;
   resumedAt: Date | null;
   state: 'running' | 'draining' | 'stopped';
+  /** How it ended, when it left tasks behind. */
+  exit?: string | null;
   expireAt: Date;
 }
 

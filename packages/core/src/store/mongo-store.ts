@@ -12,6 +12,7 @@ import { checkInvariants } from './invariants/check-invariants.js';
 import { admitRuns } from './operations/admit-runs.js';
 import { cancelRun } from './operations/cancel-run.js';
 import { claimTasks } from './operations/claim-tasks.js';
+import { commitAttempt } from './operations/commit-attempt.js';
 import { continueCancels } from './operations/continue-cancels.js';
 import { createRun } from './operations/create-run.js';
 import { finishAttempt } from './operations/finish-attempt.js';
@@ -46,7 +47,9 @@ import {
   listRunners,
   registerRunner,
   removeRunner,
+  retireRunner,
 } from './operations/runners.js';
+import { readSteps, saveStep } from './operations/steps.js';
 import { watchReady } from './operations/watch-ready.js';
 import { finishRetries } from './retry/finish-retries.js';
 import { retryRun } from './retry/retry-run.js';
@@ -72,6 +75,7 @@ export function createMongoStore(context: StoreContext): Store {
     get clockOffsetMs() {
       return context.clock.offsetMs;
     },
+    measureClockOffset: (samples) => converting(() => context.clock.measure(samples)),
     watchReady: on(watchReady),
     prepare: on(prepare),
     close: on(() => context.client.close()),
@@ -108,6 +112,10 @@ export function createMongoStore(context: StoreContext): Store {
     readInputs: on(readInputs),
     renewLeases: on(renewLeases),
     finishAttempt: on(finishAttempt),
+    // Converts errors itself: those of the user's own writes stay as they are.
+    commitAttempt: (params, work) => commitAttempt(context, params, work),
+    readSteps: on(readSteps),
+    saveStep: on(saveStep),
     propagate: on(propagate),
     payPropagation: on(payPropagation),
     promoteDelayed: on(promoteDelayed),
@@ -130,6 +138,7 @@ export function createMongoStore(context: StoreContext): Store {
 
     registerRunner: on(registerRunner),
     heartbeatRunner: on(heartbeatRunner),
+    retireRunner: on(retireRunner),
     removeRunner: on(removeRunner),
     listRunners: on(listRunners),
     acquireLeadership: on(acquireLeadership),

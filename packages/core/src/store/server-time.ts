@@ -15,6 +15,14 @@ export interface ServerClockSources {
   readonly wallMs: () => number;
 }
 
+/** This process's clock against the database's. */
+export interface ClockMeasurement {
+  /** This process's clock minus the database's, in ms. */
+  readonly offsetMs: number;
+  /** The shortest round trip; the offset is off by at most half of it. */
+  readonly roundTripMs: number;
+}
+
 /** A reading older than this is refreshed before it narrows a range: the server's clock may have been stepped. */
 const maxAgeMs = 10_000;
 
@@ -23,6 +31,7 @@ export class ServerClock {
   #serverMs = 0;
   #readAtMs: number | null = null;
   #offsetMs = 0;
+  #roundTripMs = 0;
 
   constructor(sources: ServerClockSources) {
     this.#sources = sources;
@@ -33,10 +42,23 @@ export class ServerClock {
     const sentMs = this.#sources.monotonicMs();
     const server = await this.#sources.read();
     const receivedMs = this.#sources.monotonicMs();
+    this.#roundTripMs = receivedMs - sentMs;
     this.#serverMs = server.getTime() + (receivedMs - sentMs) / 2;
     this.#readAtMs = receivedMs;
     this.#offsetMs = Math.round(this.#sources.wallMs() - this.#serverMs);
     return server;
+  }
+
+  /** Several readings; the shortest round trip says it best. */
+  async measure(samples = 3): Promise<ClockMeasurement> {
+    let best: ClockMeasurement | undefined;
+    for (let taken = 0; taken < Math.max(1, samples); taken += 1) {
+      await this.read();
+      if (best === undefined || this.#roundTripMs < best.roundTripMs) {
+        best = { offsetMs: this.#offsetMs, roundTripMs: this.#roundTripMs };
+      }
+    }
+    return best as ClockMeasurement;
   }
 
   /** The estimate after a reading that is at most ten seconds old. */

@@ -1,3 +1,4 @@
+import type { ClockMeasurement } from './server-time.js';
 import type { AuditVerbs } from './verbs/audit-verbs.js';
 import type { BackfillVerbs } from './verbs/backfill-verbs.js';
 import type { DagVerbs } from './verbs/dag-verbs.js';
@@ -25,6 +26,11 @@ export interface Store
   estimateServerTime(): Date;
   /** This process's clock minus the database's, at the last reading, in ms. */
   readonly clockOffsetMs: number;
+  /**
+   * The offset by the shortest of some round trips, each halved, so that it is off by at most half of that. `clockOffsetMs`
+   * is what the last of them said.
+   */
+  measureClockOffset(samples?: number): Promise<ClockMeasurement>;
   /** Calls back when another process made work ready, where the deployment can tell (change streams). A hint only. */
   watchReady(listener: () => void): Promise<{ readonly supported: boolean; stop(): Promise<void> }>;
   /** Creates collections and indexes; idempotent, safe from many processes at once. Refuses a sharded or too old deployment. */

@@ -53,13 +53,14 @@ export function moveTo(state: TaskState): Document[] {
   return [{ $set: { state } }, settleStage()];
 }
 
-/** The history with the attempt of this token ended. `outcome` is an expression. */
+/** The history with the attempt of this token ended. `outcome` is an expression, `more` are further fields of the end. */
 export function attemptEnded(
   token: unknown,
   outcome: unknown,
   error: StoredError | null,
+  more: Document = {},
 ): Document {
-  const end = { endedAt: NOW, outcome, error: literal(storedError(error)) };
+  const end = { endedAt: NOW, outcome, error: literal(storedError(error)), ...more };
   return {
     $map: {
       input: '$attempts',

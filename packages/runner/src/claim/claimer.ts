@@ -9,7 +9,7 @@
 
 import type { ExecutionEnvironment } from '../execution/execute-attempt.js';
 import type { Executor } from '../execution/executor.js';
-import { Loop } from '../loop.js';
+import { Loop, type LoopPulse } from '../loop.js';
 
 export class Claimer {
   readonly #env: ExecutionEnvironment;
@@ -19,7 +19,7 @@ export class Claimer {
   #emptyTurns = 0;
   #promoteAt = 0;
 
-  constructor(env: ExecutionEnvironment, executor: Executor) {
+  constructor(env: ExecutionEnvironment, executor: Executor, onDeath?: (error: unknown) => void) {
     this.#env = env;
     this.#executor = executor;
     this.#serveKeys = [...env.jobs.keys()];
@@ -33,11 +33,16 @@ export class Claimer {
         log('warn', 'looking for work failed', { error, failures, retryInMs });
         env.events.emit('failed', 'claim', error);
       },
+      ...(onDeath === undefined ? {} : { onDeath }),
     });
   }
 
   start(): void {
     this.#loop.start();
+  }
+
+  get pulse(): LoopPulse {
+    return this.#loop.pulse;
   }
 
   /** Work may be ready: look now, also for delayed tasks. */

@@ -2,7 +2,7 @@ import { TaskCancelledError, TaskLostError, TaskTimeoutError } from '@flowline/c
 import type { ClaimedTask } from '@flowline/core/internal';
 
 /** Why a running attempt was told to stop; the first reason stands. */
-export type AbortCause = 'timeout' | 'cancelled' | 'lost' | 'draining';
+export type AbortCause = 'timeout' | 'cancelled' | 'lost' | 'doubtful' | 'draining';
 
 /** An attempt that this process runs: its claim, its signal, and why it was aborted. */
 export class ActiveAttempt {
@@ -46,6 +46,7 @@ function abortError(cause: AbortCause, detail: string): Error {
     case 'cancelled':
       return new TaskCancelledError(detail);
     case 'lost':
+    case 'doubtful':
     case 'draining':
       return new TaskLostError(detail);
   }

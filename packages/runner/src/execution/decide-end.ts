@@ -23,6 +23,9 @@ export function decideEnd(
       return null;
     case 'cancelled':
       return { kind: 'cancelled', error: storeError(abortReason) };
+    case 'doubtful':
+      // It has settled, so nothing of it runs on: if the task is still ours, nobody need wait for its lease to end.
+      return { kind: 'returned', reason: 'the lease could not be confirmed in time' };
     case 'draining':
       return { kind: 'returned', reason: 'the runner shut down before the attempt was over' };
     case undefined:

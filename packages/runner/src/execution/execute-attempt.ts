@@ -9,7 +9,7 @@
  *   in the middle of propagation: each of its steps is repeatable, and the mark is cleared last.
  * When only the answer of finish is lost, the repeated write is recognised by token and outcome.
  */
-import { isFlowError } from '@flowline/core';
+import { isFlowError, type JobLog } from '@flowline/core';
 import type {
   ClaimedTask,
   DagDefinition,
@@ -22,14 +22,16 @@ import type {
 import type { RunnerEmitter } from '../events.js';
 import type { LeaseKeeper } from '../lease/keeper.js';
 import type { RunnerSettings } from '../options.js';
+import { patiently } from '../patiently.js';
 import type { ActiveAttempt } from './active-attempt.js';
+import { AttemptCommit } from './attempt-commit.js';
+import { AttemptSteps } from './attempt-steps.js';
 import { decideEnd } from './decide-end.js';
 import type { Definitions } from './definitions.js';
 import { jobContext } from './job-context.js';
 import { LogBuffer } from './log-buffer.js';
 import { type FailureContext, storeError } from './outcome.js';
-import { patiently } from './patiently.js';
-import { runHandler } from './run-handler.js';
+import { type HandlerEnd, runHandler } from './run-handler.js';
 
 export interface ExecutionEnvironment {
   readonly runnerId: string;
@@ -68,9 +70,10 @@ export async function executeAttempt(
 ): Promise<AttemptEnd> {
   const { claim } = attempt;
   try {
-    const outcome = await performAttempt(attempt, env);
+    const commit = new AttemptCommit(attempt, { ...env, patience: patience(claim, env) });
+    const outcome = await performAttempt(attempt, commit, env);
     if (outcome === null) return ended('lost');
-    const finished = await finish(attempt, outcome, env);
+    const finished = await finish(attempt, commit, outcome, env);
     env.keeper.drop(claim.taskId);
     env.events.emit('finished', claim.taskId, finished.outcome);
     if (outcome.kind === 'retry' && finished.state === 'delayed') {
@@ -110,6 +113,7 @@ function ended(outcome: string): AttemptEnd {
 /** Prepares, calls the handler, decides. Null when the task is not ours any more. */
 async function performAttempt(
   attempt: ActiveAttempt,
+  commit: AttemptCommit,
   env: ExecutionEnvironment,
 ): Promise<FinishOutcome | null> {
   const { claim } = attempt;
@@ -121,6 +125,12 @@ async function performAttempt(
     return { kind: 'failed', error: storeError(error) };
   }
   const { dag, job, executable } = prepared;
+  const failures = failureContext(claim, job, executable, env);
+  if (attempt.abortCause !== undefined) {
+    // Told to stop before it began: the handler is not called at all.
+    const { abortCause, signal } = attempt;
+    return decideEnd({ kind: 'threw', error: signal.reason }, abortCause, signal.reason, failures);
+  }
   const logs = new LogBuffer(env.store, dag.retention.logsMs, env.settings.log);
   const context = jobContext({
     attempt,
@@ -129,6 +139,12 @@ async function performAttempt(
     logs,
     store: env.store,
     runnerId: env.runnerId,
+    commit,
+    steps: new AttemptSteps(attempt, {
+      store: env.store,
+      runnerId: env.runnerId,
+      patience: patience(claim, env),
+    }),
   });
   const end = await runHandler(
     attempt,
@@ -137,16 +153,24 @@ async function performAttempt(
       clock: env.settings.clock,
       timeoutMs: job.timeoutMs,
       settleMs: env.settings.settleMs,
-      onStuck: () => reportStuck(attempt, env),
+      onStuck: () => {
+        if (!commit.isCommitted) reportStuck(attempt, env);
+      },
     },
   );
-  await logs.flush();
-  return decideEnd(
-    end,
-    attempt.abortCause,
-    attempt.signal.reason,
-    failureContext(claim, job, executable, env),
-  );
+  if (commit.isCommitted) remarkAfterCommit(end, context.log);
+  await logs.flush(patience(claim, env));
+  if (commit.isCommitted) return { kind: 'succeeded', result: undefined };
+  return decideEnd(end, attempt.abortCause, attempt.signal.reason, failures);
+}
+
+/** After a commit the attempt is over; what comes then is said, and changes nothing. */
+function remarkAfterCommit(end: HandlerEnd, log: JobLog): void {
+  if (end.kind === 'threw') {
+    log.warn(`thrown after ctx.commit, so it has no effect: ${storeError(end.error).message}`);
+  } else if (end.value !== undefined) {
+    log.warn('what run returned after ctx.commit is ignored: the result is what commit was given');
+  }
 }
 
 async function prepare(claim: ClaimedTask, env: ExecutionEnvironment): Promise<Prepared> {
@@ -157,13 +181,15 @@ async function prepare(claim: ClaimedTask, env: ExecutionEnvironment): Promise<P
   return { dag, job, executable, params, results };
 }
 
-/** Writes the outcome; a result that cannot be stored becomes the failure of the attempt. */
+/** Writes the outcome; a result that cannot be stored becomes the failure of the attempt. A commit has written it. */
 async function finish(
   attempt: ActiveAttempt,
+  commit: AttemptCommit,
   outcome: FinishOutcome,
   env: ExecutionEnvironment,
 ): Promise<FinishResult> {
   const { claim } = attempt;
+  if (commit.isCommitted) return committed;
   const write = (what: FinishOutcome) =>
     patiently(
       () =>
@@ -179,10 +205,18 @@ async function finish(
   try {
     return await write(outcome);
   } catch (error) {
+    // The fence refuses this outcome; a commit whose answer was lost may be the reason.
+    if (isFlowError(error, 'lease-lost') && commit.isInDoubt) {
+      const task = await patiently(() => env.store.getTask(claim.taskId), patience(claim, env));
+      const ours = task?.attempts.find(({ token }) => token === claim.token);
+      if (ours?.outcome === 'succeeded') return committed;
+    }
     if (!isFlowError(error, 'payload')) throw error;
     return write({ kind: 'failed', error: storeError(error) });
   }
 }
+
+const committed: FinishResult = { state: 'succeeded', outcome: 'succeeded', repeated: true };
 
 function failureContext(
   claim: ClaimedTask,

@@ -61,6 +61,16 @@ export class Executor {
     }
   }
 
+  /** We are not sure of the lease any more: abort, and hand the task back when it settles, if it is still ours. */
+  doubtful(taskId: string, reason: string): void {
+    for (const { attempt } of this.#of(taskId)) {
+      if (attempt.settled) continue;
+      this.#env.settings.log('warn', `${taskId}: aborted: ${reason}`);
+      this.#env.events.emit('lost', taskId);
+      attempt.abort('doubtful', `the lease of ${taskId} may be lost: ${reason}`);
+    }
+  }
+
   cancel(taskId: string): void {
     for (const { attempt } of this.#of(taskId)) attempt.abort('cancelled', 'the run was cancelled');
   }

@@ -1,6 +1,8 @@
 import type { JobContext, JobLog } from '@flowline/core';
 import type { JobDefinition, LogLine, Store } from '@flowline/core/internal';
 import type { ActiveAttempt } from './active-attempt.js';
+import type { AttemptCommit } from './attempt-commit.js';
+import type { AttemptSteps } from './attempt-steps.js';
 import type { LogBuffer } from './log-buffer.js';
 
 export interface ContextParts {
@@ -10,6 +12,8 @@ export interface ContextParts {
   readonly logs: LogBuffer;
   readonly store: Pick<Store, 'estimateServerTime' | 'reportProgress'>;
   readonly runnerId: string;
+  readonly commit: AttemptCommit;
+  readonly steps: AttemptSteps;
 }
 
 /** Builds what a job's `run` gets as its first argument. */
@@ -31,6 +35,8 @@ export function jobContext(parts: ContextParts): JobContext {
     idempotencyKey: idempotencyKey(claim.taskId, claim.generation),
     fence: claim.token,
     progress: progressReporter(parts),
+    commit: (work) => parts.commit.run(work),
+    once: (name, work) => parts.steps.once(name, work),
   };
 }
 
@@ -56,13 +62,19 @@ function jobLog({ attempt, logs, store }: ContextParts): JobLog {
 }
 
 /** Sends the newest progress only, one write at a time; a lost one is replaced by the next. */
-function progressReporter({ attempt, store, runnerId }: ContextParts): JobContext['progress'] {
+function progressReporter({
+  attempt,
+  store,
+  runnerId,
+  commit,
+}: ContextParts): JobContext['progress'] {
   const { taskId, token } = attempt.claim;
   let newest: { fraction: number; note: string | undefined } | undefined;
   let sending = false;
   const send = async () => {
     sending = true;
-    while (newest !== undefined && !attempt.settled) {
+    // A write to the task would be a conflict with its commit.
+    while (newest !== undefined && !attempt.settled && !commit.isUnderway && !commit.isCommitted) {
       const { fraction, note } = newest;
       newest = undefined;
       await store.reportProgress({ taskId, token }, runnerId, fraction, note).catch(() => {});

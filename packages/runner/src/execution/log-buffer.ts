@@ -1,5 +1,6 @@
 import type { LogLine, Store } from '@flowline/core/internal';
 import type { RunnerLog } from '../options.js';
+import { type PatienceOptions, patiently } from '../patiently.js';
 
 const largestBatch = 500;
 /** More than this waiting means that the database is away or slower than the job talks. */
@@ -40,28 +41,36 @@ export class LogBuffer {
     this.#sending ??= this.#send();
   }
 
-  /** Resolves when everything added so far was sent or given up. */
-  async flush(): Promise<void> {
+  /** Resolves when everything added so far was sent, or given up as `patience` says: a database that is away is waited for. */
+  async flush(patience: PatienceOptions): Promise<void> {
     while (this.#sending !== undefined) await this.#sending;
-    if (this.#waiting.length > 0) {
-      this.#sending = this.#send();
-      await this.#sending;
-    }
+    if (this.#waiting.length === 0) return;
+    await patiently(() => this.#sendAll(), patience).catch((error: unknown) =>
+      this.#refused(error),
+    );
   }
 
   async #send(): Promise<void> {
     // One microtask turn later: lines of one synchronous stretch share a batch.
     await Promise.resolve();
     try {
-      while (this.#waiting.length > 0) {
-        const batch = this.#waiting.slice(0, largestBatch);
-        await this.#store.appendLogs(batch, this.#retentionMs);
-        this.#waiting = this.#waiting.slice(batch.length);
-      }
+      await this.#sendAll();
     } catch (error) {
-      this.#log('warn', 'log lines of a task could not be stored', { error });
+      this.#refused(error);
     } finally {
       this.#sending = undefined;
     }
+  }
+
+  async #sendAll(): Promise<void> {
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting.slice(0, largestBatch);
+      await this.#store.appendLogs(batch, this.#retentionMs);
+      this.#waiting = this.#waiting.slice(batch.length);
+    }
+  }
+
+  #refused(error: unknown): void {
+    this.#log('warn', 'log lines of a task could not be stored', { error });
   }
 }

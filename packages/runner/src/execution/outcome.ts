@@ -39,8 +39,11 @@ export function outcomeOfError(error: unknown, context: FailureContext): FinishO
   };
 }
 
+/** What the next attempt would meet again. */
+const nonRetryable = ['non-retryable', 'payload', 'usage', 'option', 'no-transactions'] as const;
+
 function isRetryable(error: unknown, { retryOn, abortOn }: FailureContext): boolean {
-  if (isFlowError(error, 'non-retryable') || isFlowError(error, 'payload')) return false;
+  if (nonRetryable.some((code) => isFlowError(error, code))) return false;
   if (isFlowError(error, 'retry-after')) return true;
   if (abortOn.some((type) => isOfClass(error, type))) return false;
   return retryOn.length === 0 || retryOn.some((type) => isOfClass(error, type));

@@ -28,6 +28,7 @@ export type ToKeeper =
   | { readonly type: 'stop' };
 
 export type FromKeeper =
+  | { readonly type: 'ready' }
   | {
       readonly type: 'renewed';
       /** Monotonic, before the renewal was sent. */

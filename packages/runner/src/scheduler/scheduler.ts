@@ -4,7 +4,7 @@
  */
 import type { Store } from '@flowline/core/internal';
 import type { RunnerEmitter } from '../events.js';
-import { Loop } from '../loop.js';
+import { Loop, type LoopPulse } from '../loop.js';
 import type { RunnerSettings } from '../options.js';
 import { type DutyEnvironment, duties } from './duties.js';
 import { LeadershipHolder } from './leadership.js';
@@ -17,6 +17,8 @@ export interface SchedulerOptions {
   readonly settings: RunnerSettings;
   readonly events: RunnerEmitter;
   readonly onReady: () => void;
+  /** The loop has ended for good without being stopped. */
+  readonly onDeath: (error: unknown) => void;
 }
 
 export class Scheduler {
@@ -51,6 +53,7 @@ export class Scheduler {
         settings.log('warn', 'a tick of the scheduler failed', { error, failures, retryInMs });
         events.emit('failed', 'schedule', error);
       },
+      onDeath: options.onDeath,
     });
   }
 
@@ -61,6 +64,10 @@ export class Scheduler {
   /** Something may be due earlier than was known. */
   wake(): void {
     this.#loop.wake();
+  }
+
+  get pulse(): LoopPulse {
+    return this.#loop.pulse;
   }
 
   get isLeading(): boolean {

@@ -8,7 +8,7 @@
  *
  * Dying before the write: the lease lapses. After it: the mark `propagated: false` stands, see propagate.ts.
  */
-import type { Document, UpdateFilter } from 'mongodb';
+import type { ClientSession, Document, UpdateFilter } from 'mongodb';
 import { LeaseLostError } from '../../errors.js';
 import type { StoredError } from '../../model/run.js';
 import type { AttemptOutcome, TaskState } from '../../model/states.js';
@@ -40,9 +40,17 @@ export async function finishAttempt(
   context: StoreContext,
   params: FinishParams,
 ): Promise<FinishResult> {
-  const { tasks } = context.collections;
+  return (await endAttempt(context, params)) ?? readBack(context, params, endingOf(params.outcome));
+}
+
+/** The fenced write itself, in a transaction when there is a session. Null when it matches nothing. */
+export async function endAttempt(
+  context: StoreContext,
+  params: FinishParams,
+  session?: ClientSession,
+): Promise<FinishResult | null> {
   const ending = endingOf(params.outcome);
-  const finished = await tasks.findOneAndUpdate(
+  const finished = await context.collections.tasks.findOneAndUpdate(
     {
       _id: params.taskId,
       state: 'running',
@@ -51,13 +59,15 @@ export async function finishAttempt(
       'lease.token': params.token,
     },
     endingPipeline(context, params, ending) as unknown as UpdateFilter<TaskDocument>,
-    { returnDocument: 'after', projection: { state: 1, attempts: { $slice: -1 } } },
+    {
+      returnDocument: 'after',
+      projection: { state: 1, attempts: { $slice: -1 } },
+      ...(session === undefined ? {} : { session }),
+    },
   );
-  if (finished !== null) {
-    const outcome = finished.attempts.at(-1)?.outcome ?? ending.outcome;
-    return { state: finished.state, outcome, repeated: false };
-  }
-  return readBack(context, params, ending);
+  if (finished === null) return null;
+  const outcome = finished.attempts.at(-1)?.outcome ?? ending.outcome;
+  return { state: finished.state, outcome, repeated: false };
 }
 
 async function readBack(

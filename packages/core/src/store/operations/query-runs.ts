@@ -21,7 +21,7 @@ export async function viewRun(context: StoreContext, runId: string): Promise<Run
   const { runs, tasks } = context.collections;
   const run = await runs.findOne({ _id: runId });
   if (run === null) return null;
-  const found = await tasks.find({ runId }, { projection: { result: 0 } }).toArray();
+  const found = await tasks.find({ runId }, { projection: { result: 0, steps: 0 } }).toArray();
   found.sort((one, other) => one.order - other.order);
   const openUpstream = openUpstreamOf(found);
   return { ...runOf(run), tasks: found.map((task) => taskOf(task, openUpstream.get(task.jobId))) };
@@ -85,7 +85,7 @@ export async function findDagsWithQueuedRuns(
 
 export async function getTask(context: StoreContext, taskId: string): Promise<Task | null> {
   const { tasks } = context.collections;
-  const task = await tasks.findOne({ _id: taskId }, { projection: { result: 0 } });
+  const task = await tasks.findOne({ _id: taskId }, { projection: { result: 0, steps: 0 } });
   if (task === null) return null;
   if (task.state !== 'blocked' || task.pending !== null) return taskOf(task);
   const upstream = await tasks

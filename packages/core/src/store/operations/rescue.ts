@@ -14,8 +14,9 @@
  * Dying between the write and the propagation: the mark `propagated: false` stands.
  */
 import type { Filter, UpdateFilter } from 'mongodb';
+import type { AttemptLoss } from '../../model/run.js';
 import { isClosedTask } from '../../model/states.js';
-import type { TaskDocument } from '../collections.js';
+import type { RunnerDocument, TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
 import { attemptEnded, literal, NOW, settleStage, unlessFlagged } from '../task-transitions.js';
@@ -25,6 +26,10 @@ import { workThrough } from './work-through.js';
 
 const tasksAtOnce = 500;
 const inParallel = 8;
+
+/** What a lost attempt keeps of its log. */
+const keptLines = 5;
+const longestLine = 300;
 
 /** Leases are renewed, and heartbeats sent, at least twice a lease: a pause beyond this share of it is none of theirs. */
 const gapShare = 0.6;
@@ -40,7 +45,7 @@ export async function rescueExpired(
   });
   if (expired.length === 0) return [];
   if (await wasDatabaseAway(context, leaseMs)) return [];
-  return rescueAll(context, expired, isExpired, 'its lease expired');
+  return rescueAll(context, expired, isExpired, 'lease-expired');
 }
 
 export async function rescueRunner(
@@ -48,14 +53,16 @@ export async function rescueRunner(
   runnerId: string,
 ): Promise<RescuedTask[]> {
   const held = await findRunning(context, { 'lease.runner': runnerId });
-  return rescueAll(context, held, {}, 'its runner is dead');
+  return rescueAll(context, held, {}, 'runner-dead');
 }
 
-type Held = Pick<TaskDocument, '_id' | 'token' | 'lease'>;
+type Held = Pick<TaskDocument, '_id' | 'runId' | 'jobId' | 'token' | 'lease' | 'attempts'>;
+
+const heldFields = { runId: 1, jobId: 1, token: 1, lease: 1, attempts: { $slice: -1 } } as const;
 
 function findRunning(context: StoreContext, where: Filter<TaskDocument>): Promise<Held[]> {
   return context.collections.tasks
-    .find({ state: 'running', ...where }, { projection: { token: 1, lease: 1 } })
+    .find({ state: 'running', ...where }, { projection: heldFields })
     .limit(tasksAtOnce)
     .toArray();
 }
@@ -90,13 +97,15 @@ async function rescueAll(
   context: StoreContext,
   held: readonly Held[],
   guard: Filter<TaskDocument>,
-  why: string,
+  reason: AttemptLoss['reason'],
 ): Promise<RescuedTask[]> {
   const rescued: RescuedTask[] = [];
+  const holders = await findHolders(context, held);
   const queue = [...held];
   const worker = async () => {
     for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
-      const one = await rescueOne(context, task, guard, why);
+      const loss = await lossOf(context, task, holders, reason);
+      const one = await rescueOne(context, task, guard, loss);
       if (one !== null) rescued.push(one);
     }
   };
@@ -107,17 +116,64 @@ async function rescueAll(
   return rescued;
 }
 
+/** Records of the runners that held the tasks, as they were last heard. */
+async function findHolders(
+  context: StoreContext,
+  held: readonly Held[],
+): Promise<Map<string, RunnerDocument>> {
+  const ids = [...new Set(held.flatMap((task) => (task.lease ? [task.lease.runner] : [])))];
+  const found = await context.collections.runners
+    .find({ _id: { $in: ids } }, { projection: { heartbeatAt: 1, exit: 1 } })
+    .toArray();
+  return new Map(found.map((runner) => [runner._id, runner]));
+}
+
+/** What is known of the loss, for the attempt's record. Read before it is written; only told, never decided on. */
+async function lossOf(
+  context: StoreContext,
+  task: Held,
+  holders: ReadonlyMap<string, RunnerDocument>,
+  reason: AttemptLoss['reason'],
+): Promise<AttemptLoss> {
+  const holder = holders.get(task.lease?.runner ?? '');
+  const lines = await context.collections.logs
+    .find(
+      { runId: task.runId, jobId: task.jobId },
+      { projection: { attempt: 1, at: 1, level: 1, message: 1 } },
+    )
+    .sort({ storedAt: -1, _id: -1 })
+    .limit(keptLines)
+    .toArray();
+  const attempt = task.attempts.at(-1)?.n;
+  return {
+    reason,
+    lastHeartbeatAt: holder?.heartbeatAt ?? null,
+    exit: holder?.exit ?? null,
+    lastLines: lines
+      .filter((line) => line.attempt === attempt)
+      .reverse()
+      .map(({ at, level, message }) => ({ at, level, message: message.slice(0, longestLine) })),
+  };
+}
+
+const inWords = { 'lease-expired': 'its lease expired', 'runner-dead': 'its runner is dead' };
+
+function describeLoss(runnerId: string, { reason, exit, lastHeartbeatAt }: AttemptLoss): string {
+  const how = exit ?? (lastHeartbeatAt && `last heard ${lastHeartbeatAt.toISOString()}`);
+  return `The runner ${runnerId} was lost: ${inWords[reason]}${how ? ` (${how})` : ''}.`;
+}
+
 async function rescueOne(
   context: StoreContext,
   task: Held,
   guard: Filter<TaskDocument>,
-  why: string,
+  loss: AttemptLoss,
 ): Promise<RescuedTask | null> {
   if (task.lease === null) return null;
   const runnerId = task.lease.runner;
   const error = {
     name: 'TaskLostError',
-    message: `The runner ${runnerId} was lost: ${why}.`,
+    message: describeLoss(runnerId, loss),
     code: 'task-lost',
   };
   const isFinal = {
@@ -137,7 +193,7 @@ async function rescueOne(
         $set: {
           state: unlessFlagged({ $cond: [isFinal, 'failed', 'ready'] }),
           losses: { $add: ['$losses', 1] },
-          attempts: attemptEnded(task.token, 'lost', error),
+          attempts: attemptEnded(task.token, 'lost', error, { loss: literal(loss) }),
           error: literal(error),
         },
       },

@@ -12,7 +12,7 @@ const expiry = { $add: [NOW, keptMs] };
 
 export async function registerRunner(
   context: StoreContext,
-  runner: Omit<RunnerRecord, 'startedAt' | 'heartbeatAt' | 'state'>,
+  runner: Omit<RunnerRecord, 'startedAt' | 'heartbeatAt' | 'state' | 'exit'>,
 ): Promise<void> {
   const { id, serveKeys, ...rest } = runner;
   const fields = {
@@ -76,6 +76,18 @@ export async function heartbeatRunner(
   );
 }
 
+/** What a runner leaves that ends although tasks of it still run: for whoever rescues them. */
+export async function retireRunner(
+  context: StoreContext,
+  runnerId: string,
+  exit: string,
+): Promise<void> {
+  await context.collections.runners.updateOne(
+    { _id: runnerId },
+    { $set: { state: 'stopped', exit } },
+  );
+}
+
 export async function removeRunner(context: StoreContext, runnerId: string): Promise<void> {
   await context.collections.runners.deleteOne({ _id: runnerId });
 }
@@ -99,5 +111,6 @@ function recordOf(document: RunnerDocument): RunnerRecord {
     startedAt: document.startedAt,
     heartbeatAt: document.heartbeatAt,
     state: document.state,
+    exit: document.exit ?? null,
   };
 }

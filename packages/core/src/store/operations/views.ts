@@ -42,9 +42,10 @@ export function taskOf(document: TaskDocument, openUpstream: readonly string[] =
       document.state !== 'blocked'
         ? []
         : (document.pending?.map((one) => one.job) ?? [...openUpstream]),
-    attempts: document.attempts,
+    attempts: document.attempts.map((one) => ({ ...one, loss: one.loss ?? null })),
     failures: document.failures,
     losses: document.losses,
+    maxLost: document.maxLost,
     token: document.token,
     lease:
       document.lease === null

@@ -8,9 +8,13 @@ export interface Leadership {
 }
 
 export interface FleetVerbs {
-  registerRunner(runner: Omit<RunnerRecord, 'startedAt' | 'heartbeatAt' | 'state'>): Promise<void>;
+  registerRunner(
+    runner: Omit<RunnerRecord, 'startedAt' | 'heartbeatAt' | 'state' | 'exit'>,
+  ): Promise<void>;
   /** Also revives the record if it was pruned while the database was away. */
   heartbeatRunner(runnerId: string, state: RunnerRecord['state']): Promise<void>;
+  /** Marks a runner that ends and leaves running tasks behind; `exit` says how (a signal). Kept for their rescuer. */
+  retireRunner(runnerId: string, exit: string): Promise<void>;
   removeRunner(runnerId: string): Promise<void>;
   listRunners(): Promise<RunnerRecord[]>;
 

@@ -1,3 +1,4 @@
+import type { TransactionWork } from '../../definition/transaction-work.js';
 import type { DataInterval, StoredError, Task } from '../../model/run.js';
 import type { AttemptOutcome, Cause, TaskState } from '../../model/states.js';
 
@@ -69,6 +70,28 @@ export interface FinishResult {
   readonly repeated: boolean;
 }
 
+/** The attempt that commits; its outcome is a success. */
+export interface CommitParams {
+  readonly taskId: string;
+  readonly runnerId: string;
+  readonly token: number;
+  readonly attempt: number;
+  /** Called before each run of the work; what it throws aborts the transaction and is passed on. */
+  readonly beforeEach?: () => void;
+}
+
+export interface CommitResult<T> {
+  readonly value: T;
+  /** True when the commit had been applied and only its answer was lost. */
+  readonly repeated: boolean;
+}
+
+/** A finished step of a task: see `ctx.once`. */
+export interface Step {
+  readonly name: string;
+  readonly value: unknown;
+}
+
 export interface RescuedTask {
   readonly taskId: string;
   readonly runnerId: string;
@@ -94,6 +117,21 @@ export interface TaskVerbs {
    * Does not propagate: call {@link TaskVerbs.propagate} next.
    */
   finishAttempt(params: FinishParams): Promise<FinishResult>;
+  /**
+   * Runs `work` and the fenced success of the attempt, with what `work` returned as its result, in one transaction. Throws
+   * NoTransactionsError on a standalone server, LeaseLostError when the token is stale, PayloadError, and what `work`
+   * throws as it is: nothing is written then. After a retryable StoreError the commit may have been applied; the call may be
+   * repeated, and answers with the stored result if it was. The lease must not be renewed meanwhile. Does not propagate.
+   */
+  commitAttempt<T>(params: CommitParams, work: TransactionWork<T>): Promise<CommitResult<T>>;
+  /** Steps that attempts of the task's present generation have finished. Throws LeaseLostError when the token is stale. */
+  readSteps(lease: HeldLease, runnerId: string): Promise<Step[]>;
+  /**
+   * Stores the value of a finished step with the task, fenced by state, holder and token. Repeating it is no second
+   * write. Throws LeaseLostError; PayloadError for a value that cannot be stored, or when the steps of the task together
+   * exceed the limit of one payload or 1,000; ConflictError when another attempt has stored that name.
+   */
+  saveStep(lease: HeldLease, runnerId: string, step: Step): Promise<void>;
   /**
    * Tells the dependents of a closed task, decides them, closes the run if nothing is open, releases its place, and
    * only then marks the task `propagated`. Repeatable after a death at any point.

@@ -1,5 +1,5 @@
 import { isFlowError } from '@flowline/core';
-import type { Clock } from '../clock.js';
+import type { Clock } from './clock.js';
 
 export interface PatienceOptions {
   readonly clock: Clock;
@@ -7,6 +7,8 @@ export interface PatienceOptions {
   /** Ends the waiting: the last error is thrown. */
   readonly signal: AbortSignal;
   readonly onRetry: (error: unknown) => void;
+  /** Longest pause between two tries, in ms. Default 2,000. */
+  readonly longestRetryMs?: number;
 }
 
 /**
@@ -20,7 +22,7 @@ export async function patiently<T>(call: () => Promise<T>, options: PatienceOpti
     } catch (error) {
       if (!isFlowError(error) || !error.retryable || options.signal.aborted) throw error;
       options.onRetry(error);
-      const bound = Math.min(3_000, 100 * 2 ** Math.min(tries, 10));
+      const bound = Math.min(options.longestRetryMs ?? 2_000, 100 * 2 ** Math.min(tries, 10));
       await pause(bound / 2 + (bound / 2) * options.random(), options);
     }
   }
