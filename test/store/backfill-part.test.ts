@@ -50,6 +50,12 @@ async function run(
   return { id, jobs: await finish(graph, id, outcomes) };
 }
 
+/** What must hold of the DAG, whatever happened. */
+async function audit(graph: Graph, where = 'audit') {
+  const { violations } = await bench.store.audit({ dagIds: [graph.id], atRest: true });
+  expect(violations, where).toEqual([]);
+}
+
 async function finish(graph: Graph, id: string, outcomes: Parameters<Graph['work']>[0] = {}) {
   const jobs: string[] = [];
   for (let rounds = 0; rounds < 20; rounds++) {
@@ -200,6 +206,7 @@ describe('what runs', () => {
     await run(graph, 2, {}, { check: failed });
     const { id } = await run(graph, 2, { jobs: ['report'], reprocess: 'all' }, { report: failed });
     expect(await bench.store.getBackfill(id)).toMatchObject({ state: 'failed', failed: 2 });
+    await audit(graph);
     const redo = await run(graph, 2, { jobs: ['report'], reprocess: 'failed' });
     expect(redo.jobs).toEqual(['report', 'report']);
     expect(await bench.store.getBackfill(redo.id)).toMatchObject({ succeeded: 2, skipped: 0 });
@@ -251,6 +258,8 @@ describe('what runs', () => {
     await slow.feedBackfills();
     expect(await finish(graph, id)).toEqual([]);
     expect(await bench.store.getBackfill(id)).toMatchObject({ state: 'failed', cancelled: 1 });
+    const [made] = await bench.store.listRuns({ backfillId: id });
+    expect((await graph.states(made!.id)).report).toBe('cancelled');
   });
 
   test('dying anywhere makes each run of a part once, with its inputs', async () => {
@@ -274,6 +283,7 @@ describe('what runs', () => {
         expect(others, where).toEqual([]);
         const tasks = await bench.collections.tasks.find({ runId: made!.id }).toArray();
         expect(tasks.find((task) => task.jobId === 'extract')!.takenFrom, where).toBeDefined();
+        await audit(graph, where);
       },
     });
     expect(deaths).toBeGreaterThan(10);

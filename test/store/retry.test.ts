@@ -26,6 +26,14 @@ function deploy(options = {}) {
   return Graph.deploy(bench, shape, { ...kept, ...options });
 }
 
+/** What must hold of a DAG, whatever happened. */
+async function audit(dagId: string, where = 'audit') {
+  const { violations } = await bench.store.audit({
+    ...{ dagIds: [dagId], atRest: true, leaseMs: 0, pollMs: 0 },
+  });
+  expect(violations, where).toEqual([]);
+}
+
 /** A run that has ended with `convert` failed and `report` upstream-failed. */
 async function failedRun(graph: Graph): Promise<string> {
   const runId = await graph.start();
@@ -302,6 +310,7 @@ describe('dying anywhere', () => {
           tasks.every((task) => task.expireAt !== null && task.propagated),
           where,
         ).toBe(true);
+        await audit(graph.id, where);
       },
     });
     expect(deaths).toBeGreaterThan(6);
@@ -343,6 +352,7 @@ describe('dying anywhere', () => {
         tasks.every((task) => task.expireAt !== null),
         `step ${step}`,
       ).toBe(true);
+      await audit(graph.id, `step ${step}`);
       if (isOver) break;
     }
   });
@@ -399,6 +409,7 @@ describe('a run of a backfill', () => {
     await bench.store.feedBackfills();
     await bench.work(dagId, { outcome: 'failed' });
     expect(await countsOf(id)).toMatchObject({ state: 'failed', succeeded: 1, failed: 1 });
+    await audit(dagId);
   });
 
   test('of one that was cancelled it is refused, and says how to redo the date', async () => {
@@ -442,6 +453,7 @@ describe('a run of a backfill', () => {
         await bench.store.feedBackfills();
         expect(await bench.work(dagId), where).toEqual([runId]);
         expect(await countsOf(id), where).toMatchObject({ state: 'succeeded', succeeded: 2 });
+        await audit(dagId, where);
       },
     });
     expect(deaths).toBeGreaterThan(9);

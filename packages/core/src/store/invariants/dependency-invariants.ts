@@ -5,18 +5,22 @@ import type { RunSubject } from './run-subject.js';
 
 /**
  * The rule of a task, `all-succeeded`: it runs when every upstream task has succeeded, and its first attempt began after the last
- * of them ended. Without an attempt it ends as its upstream tasks say. Reruns are left out: they reopen tasks in the middle.
+ * of them ended. Without an attempt it ends as its upstream tasks say. Retries are left out: they reopen tasks in the middle.
+ * A run of a part of the graph is looked at as if there were no more than that part.
  */
 export const dependenciesFirst: Invariant<RunSubject> = {
   name: 'dependencies-first',
   *check({ run, tasks, version }, audit) {
     const isGoing = run.expireAt !== null && run.expireAt <= audit.now;
     if (version === null || isGoing || run.openEpoch > 0) return;
+    const part = run.part === undefined ? null : new Set(run.part.jobs);
     for (const task of tasks.values()) {
+      if (part !== null && !part.has(task.jobId)) continue;
       const upstream: TaskDocument[] = [];
       for (const id of version.jobs.get(task.jobId)?.dependsOn ?? []) {
         const one = tasks.get(id);
-        if (one !== undefined) upstream.push(one);
+        const isInside = part === null || part.has(id);
+        if (one !== undefined && isInside) upstream.push(one);
       }
       if (upstream.some((one) => one.generation > 0) || task.generation > 0) continue;
       yield* checkTask(task, upstream);
