@@ -26,6 +26,7 @@ export type {
   BackoffOptions,
   DagOptions,
   ErrorClass,
+  ExpectOptions,
   GraphOptions,
   JobOptions,
   MisfireOptions,
@@ -62,10 +63,12 @@ export {
 export type {
   BackoffPolicy,
   DagDefinition,
+  ExpectWithin,
   JobDefinition,
   MisfirePolicy,
   RetryPolicy,
 } from './model/definition.js';
+export type { ExpectationKind, MissedExpectation } from './model/expectation.js';
 export type { AttemptLoss, DataInterval } from './model/run.js';
 export type { Cause, RunState, TaskState } from './model/states.js';
 export { formatDuration, parseDuration } from './time/duration.js';

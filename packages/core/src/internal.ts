@@ -27,6 +27,11 @@ export {
   type RetryPolicy,
 } from './model/definition.js';
 export {
+  type ExpectationKind,
+  expectationKinds,
+  type MissedExpectation,
+} from './model/expectation.js';
+export {
   dateSlot,
   idOfClassName,
   isId,
@@ -62,6 +67,7 @@ export type * from './store/verbs/audit-verbs.js';
 export { invariantNames } from './store/verbs/audit-verbs.js';
 export type * from './store/verbs/backfill-verbs.js';
 export type * from './store/verbs/dag-verbs.js';
+export type * from './store/verbs/expectation-verbs.js';
 export type * from './store/verbs/fleet-verbs.js';
 export type * from './store/verbs/log-verbs.js';
 export type * from './store/verbs/run-verbs.js';

@@ -1,4 +1,5 @@
 import { EventEmitter } from 'node:events';
+import type { MissedExpectation } from '@flowline/core';
 
 /** What happens inside a runner, as named signals: tests wait for these instead of sleeping. */
 export interface RunnerEvents {
@@ -15,6 +16,8 @@ export interface RunnerEvents {
   /** A task is past its timeout and does not yield. */
   stuck: [taskId: string];
   rescued: [taskId: string];
+  /** The leader saw that an expectation of `expectWithin` was not met. Told at least once. */
+  'expectation-missed': [missed: MissedExpectation];
   /** A look for work found nothing. */
   idle: [];
   draining: [];

@@ -1,4 +1,4 @@
-import { OptionError } from '@flowline/core';
+import { type MissedExpectation, OptionError } from '@flowline/core';
 import type { Clock } from './clock.js';
 import { systemClock } from './clock.js';
 
@@ -18,6 +18,11 @@ export interface RunnerOptions {
   readonly settleMs?: number;
   /** Longest and shortest time between two looks for work. Default 250 to 2,000. */
   readonly pollMs?: { readonly busy: number; readonly idle: number };
+  /**
+   * Called by the leader for each expectation of `expectWithin` that was not met: at least once, also when no runner served the
+   * job. What it throws is logged, and it is called again later, three times in all. Nothing waits for it.
+   */
+  readonly onExpectationMissed?: ExpectationHook;
   readonly clock?: Clock;
   /** A number in [0, 1), for jitter. */
   readonly random?: () => number;
@@ -31,6 +36,9 @@ export interface RunnerOptions {
     readonly host?: string;
   };
 }
+
+/** What a runner calls when an expectation was not met. */
+export type ExpectationHook = (missed: MissedExpectation) => unknown;
 
 export type RunnerLog = (
   level: 'debug' | 'info' | 'warn' | 'error',
@@ -47,6 +55,7 @@ export interface RunnerSettings {
   readonly drainTimeoutMs: number;
   readonly settleMs: number;
   readonly pollMs: { readonly busy: number; readonly idle: number };
+  readonly onExpectationMissed: ExpectationHook | undefined;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: RunnerLog;
@@ -77,6 +86,7 @@ export function resolveRunnerOptions(options: RunnerOptions): RunnerSettings {
     drainTimeoutMs: whole('drainTimeoutMs', options.drainTimeoutMs ?? 30_000, 0, longestLeaseMs),
     settleMs: whole('settleMs', options.settleMs ?? 5_000, 0, longestLeaseMs),
     pollMs: options.pollMs ?? { busy: 250, idle: 2_000 },
+    onExpectationMissed: options.onExpectationMissed,
     clock: options.clock ?? systemClock,
     random: options.random ?? Math.random,
     log: unthrowing(options.log ?? (() => {})),

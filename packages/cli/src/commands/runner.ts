@@ -85,6 +85,7 @@ export const command: Command = {
           'drainTimeoutMs',
           durationFlag('--drain-timeout', args.drainTimeout) ?? settings.runner.drainTimeoutMs,
         ),
+        ...optional('onExpectationMissed', settings.onExpectationMissed),
         lead: args.onlyLead ? 'only' : !args.noLead,
         ...optional('health', healthAddress(args.healthPort, args.healthHost)),
       });

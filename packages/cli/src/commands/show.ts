@@ -8,10 +8,11 @@ import {
   viewNextFires,
 } from '@flowline/core/internal';
 import type { Command, CommandContext } from '../command-line/command.js';
+import { missedText } from '../output/missed-text.js';
 import { runJson } from '../output/run-json.js';
 import { runText } from '../output/run-text.js';
 import { readableVersion, scheduleWords } from '../output/schedule-words.js';
-import { backfillJson, nextFireJson, toJson } from '../output/shapes.js';
+import { backfillJson, missedJson, nextFireJson, toJson } from '../output/shapes.js';
 import { table } from '../output/table.js';
 import { counted, instant, span, stateWord } from '../output/words.js';
 import { estimateEnd } from '../session/estimate-end.js';
@@ -44,7 +45,12 @@ export const command: Command = {
           hint: near === undefined ? 'See "flow dags" and "flow runs".' : `Did you mean "${near}"?`,
         });
       }
-      print(context.terminal, args.json ? toJson(runJson(run)) : runText(context.terminal, run));
+      // Few runs have missed anything: the others cost no further question.
+      const missed = run.missed.length === 0 ? [] : await store.listMissed({ runId: run.id });
+      print(
+        context.terminal,
+        args.json ? toJson(runJson(run)) : runText(context.terminal, run, missed),
+      );
       return exitCodes.done;
     });
   },
@@ -56,14 +62,17 @@ async function showDag(
   json: boolean,
   { terminal }: CommandContext,
 ): Promise<void> {
-  const [definition, runs, fires, recent, backfills, unserved] = await Promise.all([
-    readableVersion(store.getVersion(dag.id, dag.version)),
-    store.countRuns(dag.id),
-    store.countFires(dag.id),
-    store.listRuns({ dagId: dag.id, limit: 5 }),
-    store.listBackfills({ dagId: dag.id, state: ['running', 'paused'], limit: 5 }),
-    store.findUnserved(100),
-  ]);
+  const [definition, runs, fires, recent, backfills, unserved, missed, missedCounts] =
+    await Promise.all([
+      readableVersion(store.getVersion(dag.id, dag.version)),
+      store.countRuns(dag.id),
+      store.countFires(dag.id),
+      store.listRuns({ dagId: dag.id, limit: 5 }),
+      store.listBackfills({ dagId: dag.id, state: ['running', 'paused'], limit: 5 }),
+      store.findUnserved(100),
+      store.listMissed({ dagId: dag.id, limit: 3 }),
+      store.countMissed(dag.id),
+    ]);
   const nextFires = comingFires(dag, definition);
   const unservedHere = unserved.filter(({ serveKey }) => serveKey.startsWith(`${dag.id}/`));
   if (json) {
@@ -73,6 +82,7 @@ async function showDag(
       fires,
       recent: recent.map(runJson),
       backfills: backfills.map((one) => backfillJson(one, estimateEnd(store, one)?.at)),
+      missed: { ...missedCounts, recent: missed.map(missedJson) },
     };
     print(terminal, toJson({ ...dag, definition, ...facts, unserved: unservedHere }));
     return;
@@ -97,6 +107,9 @@ async function showDag(
       terminal,
       `fires without a run of their own: ${misses.join(', ')} (flow fires ${dag.id})`,
     );
+  const late = Object.entries(missedCounts).map(([kind, count]) => `${count} ${kind}`);
+  if (late.length > 0) print(terminal, colors.yellow(`missed expectations: ${late.join(', ')}`));
+  for (const one of missed) print(terminal, `  ${missedText(one)}`);
   for (const { serveKey, count } of unservedHere) {
     print(
       terminal,

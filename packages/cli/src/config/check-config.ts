@@ -49,6 +49,8 @@ const fields: Readonly<Record<keyof FlowConfig, Check | Readonly<Record<string, 
   database: checks.database,
   dataDir: checks.dataDir,
   runner: runnerFields,
+  onExpectationMissed: (value) =>
+    typeof value === 'function' ? undefined : `expected a function, found ${describeValue(value)}`,
   logLevel: checks.logLevel,
 };
 

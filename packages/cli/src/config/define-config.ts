@@ -1,3 +1,5 @@
+import type { MissedExpectation } from '@flowline/core';
+
 /** The levels of the CLI's and the runner's own log, the most talkative first. */
 export const logLevels = ['debug', 'info', 'warn', 'error'] as const;
 
@@ -23,6 +25,11 @@ export interface FlowConfig {
   readonly dataDir?: string | undefined;
   /** Runner processes started from here. */
   readonly runner?: RunnerConfig | undefined;
+  /**
+   * Called by a leading runner for each expectation of `expectWithin` that was not met, at least once; may be async. What it
+   * throws is logged, and it is called again, three times in all.
+   */
+  readonly onExpectationMissed?: ((missed: MissedExpectation) => unknown) | undefined;
   /** Default `info`. */
   readonly logLevel?: LogLevel | undefined;
 }

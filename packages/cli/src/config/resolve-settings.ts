@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { ConfigError, OptionError, parseDuration } from '@flowline/core';
 import { didYouMean } from '@flowline/core/internal';
 import { type Check, checks } from './check-config.js';
-import type { LogLevel } from './define-config.js';
+import type { FlowConfig, LogLevel } from './define-config.js';
 import type { LoadedConfig } from './load-config.js';
 
 /** Flags that override settings, as the command line parsed them. */
@@ -41,6 +41,8 @@ export interface Settings {
     readonly leaseMs?: number;
     readonly drainTimeoutMs?: number;
   };
+  /** The hook of a leading runner. */
+  readonly onExpectationMissed?: NonNullable<FlowConfig['onExpectationMissed']>;
   /** Where the choice of the database came from, for messages. */
   readonly databaseSource: SettingSource;
   /** Sentences about what looks like a mistake but does not stop anything. */
@@ -105,6 +107,9 @@ export function resolveSettings(
         ? {}
         : { drainTimeoutMs: parseDuration(drainTimeout, 'drainTimeout') }),
     },
+    ...(config.onExpectationMissed === undefined
+      ? {}
+      : { onExpectationMissed: config.onExpectationMissed }),
     databaseSource: store.source,
     warnings: [...unknownVariables(env)],
   };

@@ -1,10 +1,15 @@
-import type { RunView, Task } from '@flowline/core/internal';
+import type { MissedExpectation, RunView, Task } from '@flowline/core/internal';
 import type { Terminal } from '../terminal/terminal.js';
+import { missedText } from './missed-text.js';
 import { table } from './table.js';
 import { elapsed, instant, stateWord } from './words.js';
 
 /** The lines of `flow show <run>`: the run, its tasks, and every attempt that did not just succeed. */
-export function runText(terminal: Terminal, run: RunView): string {
+export function runText(
+  terminal: Terminal,
+  run: RunView,
+  missed: readonly MissedExpectation[] = [],
+): string {
   const { colors } = terminal;
   const facts = [
     `${colors.bold(run.dagId)} ${run.id}  ${stateWord(terminal, run.state)}`,
@@ -17,6 +22,7 @@ export function runText(terminal: Terminal, run: RunView): string {
     `created ${instant(run.createdAt)}, started ${instant(run.startedAt)}, ended ${instant(run.endedAt)}` +
       (run.endedAt === null ? '' : ` (${elapsed(run.startedAt ?? run.createdAt, run.endedAt)})`),
     ...(run.reason === null ? [] : [`reason: ${run.reason}`]),
+    ...missed.map((one) => colors.yellow(missedText(one))),
     ...(run.cancelRequestedAt !== null && run.endedAt === null
       ? [colors.yellow(`cancellation requested at ${instant(run.cancelRequestedAt)}`)]
       : []),

@@ -1,5 +1,11 @@
 /** The JSON of `--json`: part of the public API, documented in docs/cli.md. Instants are ISO 8601 text in UTC. */
-import type { Backfill, ClockChangeView, FireRecord, FireView } from '@flowline/core/internal';
+import type {
+  Backfill,
+  ClockChangeView,
+  FireRecord,
+  FireView,
+  MissedExpectation,
+} from '@flowline/core/internal';
 
 /** A backfill: `{ id, dag, version, from, to, state, total, ... }`, what was asked for, and when it is likely to end. */
 export function backfillJson(backfill: Backfill, eta: Date | null = null) {
@@ -55,6 +61,12 @@ export function fireJson(
 ) {
   const { dagId, from, to, count, reason, runId, at, localFrom, localTo, note } = fire;
   return { dag: dagId, from, to, localFrom, localTo, count, reason, run: runId, at, note };
+}
+
+/** A missed expectation: `{ dag, kind, run, logicalDate, count, expectedBy, missedAt }`. */
+export function missedJson(missed: MissedExpectation) {
+  const { dagId, kind, runId, logicalDate, count, expectedBy, missedAt } = missed;
+  return { dag: dagId, kind, run: runId, logicalDate, count, expectedBy, missedAt };
 }
 
 /** JSON text with what a plain JSON.stringify cannot write: bigint as text of digits, bytes as base64. */

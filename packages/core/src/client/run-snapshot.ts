@@ -1,3 +1,4 @@
+import type { ExpectationKind } from '../model/expectation.js';
 import type {
   Attempt,
   AttemptLoss,
@@ -32,6 +33,8 @@ export interface RunSnapshot {
   readonly cancelRequestedAt: Date | null;
   /** The run takes no place before this. */
   readonly notBefore: Date | null;
+  /** What `expectWithin` expected of it and did not happen in time. */
+  readonly missed: readonly ExpectationKind[];
   /** In topological order. */
   readonly tasks: readonly TaskSnapshot[];
 }
@@ -87,6 +90,7 @@ export function runFacts(run: Run): Omit<RunSnapshot, 'tasks'> {
     reason: run.reason,
     cancelRequestedAt: run.cancelRequestedAt,
     notBefore: run.notBefore,
+    missed: run.missed,
   };
 }
 

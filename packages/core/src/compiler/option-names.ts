@@ -8,6 +8,7 @@ export const graphOptionNames = [
   'maxActiveRuns',
   'maxQueuedRuns',
   'onResume',
+  'expectWithin',
   'retention',
 ] as const;
 
@@ -42,6 +43,8 @@ const onGraph = {
   concurrency: 'Write maxActiveRuns.',
   catchup: "Write misfire: 'catch-up'.",
   catchUp: "Write misfire: 'catch-up'.",
+  sla: "Write expectWithin: { finish: '2h' }.",
+  deadline: "Write expectWithin: { finish: '2h' }.",
 };
 
 /** Where an option lives that was written directly in `@Job`. */
@@ -68,6 +71,15 @@ export const movedDagOptions: Readonly<Record<string, string>> = {
   queue: 'It is an option of each job.',
   priority: 'It is an option of each job.',
   jobs: 'Jobs name their DAG: @Job({ dag: ThisClass }).',
+};
+
+/** What people call the keys of `expectWithin`. */
+export const movedExpectOptions: Readonly<Record<string, string>> = {
+  lateness: 'Write start: so long after it was due.',
+  started: 'Write start: so long after it was due.',
+  end: 'Write finish: so long after it was due.',
+  finished: 'Write finish: so long after it was due.',
+  runtime: 'Write duration: so long after it started.',
 };
 
 /** Where an option lives that was written in `retry`. */

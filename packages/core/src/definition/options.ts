@@ -16,6 +16,21 @@ export interface MisfireOptions {
   readonly maxCatchUp?: number;
   /** `catch-up` only: how far back it reaches. Default: no limit. */
   readonly window?: string;
+  /** Least time between the starts of two catch-up runs. Default: none but what `maxActiveRuns` gives. */
+  readonly spacing?: string;
+}
+
+/**
+ * What runs are expected to do in time. A run that does not is never touched: the leader records it, tells the hooks of the
+ * runner, and `flow show` names it.
+ */
+export interface ExpectOptions {
+  /** Its first task has started, so long after the run was due. */
+  readonly start?: string;
+  /** It has succeeded, so long after it was due. */
+  readonly finish?: string;
+  /** It is over, so long after it started. */
+  readonly duration?: string;
 }
 
 /** How long finished runs and log lines are kept. */
@@ -65,6 +80,8 @@ export interface GraphOptions {
   readonly maxQueuedRuns?: number;
   /** What a resume owes for fires inside the pause. Default `skip`. */
   readonly onResume?: 'skip' | 'latest' | 'all';
+  /** Default: nothing is expected. */
+  readonly expectWithin?: ExpectOptions;
   readonly retention?: RetentionOptions;
 }
 

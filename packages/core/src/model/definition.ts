@@ -21,6 +21,8 @@ export interface DagDefinition {
   readonly overlap: 'queue' | 'skip' | 'cancel-previous' | 'allow';
   readonly maxActiveRuns: number;
   readonly maxQueuedRuns: number;
+  /** Absent: nothing is expected. Counted from when a run is due; `durationMs` from its start. */
+  readonly expectWithin?: ExpectWithin;
   /** How long finished runs, and log lines, are kept. */
   readonly retention: { readonly runsMs: number; readonly logsMs: number };
   /** In topological order, ties by id. */
@@ -34,6 +36,15 @@ export interface MisfirePolicy {
   readonly maxCatchUp: number;
   /** Absent: no limit on how far back a catch-up reaches. */
   readonly windowMs?: number;
+  /** Least time between the starts of catch-up runs. Absent: none. */
+  readonly spacingMs?: number;
+}
+
+/** At least one of them. */
+export interface ExpectWithin {
+  readonly startMs?: number;
+  readonly finishMs?: number;
+  readonly durationMs?: number;
 }
 
 export interface JobDefinition {

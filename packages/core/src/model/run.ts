@@ -1,3 +1,4 @@
+import type { ExpectationKind } from './expectation.js';
 import type {
   AttemptOutcome,
   BackfillState,
@@ -41,6 +42,8 @@ export interface Run {
   readonly cancelRequestedAt: Date | null;
   readonly reason: string | null;
   readonly openEpoch: number;
+  /** What was expected of it by `expectWithin` and did not happen in time. */
+  readonly missed: readonly ExpectationKind[];
 }
 
 /** An error as it is kept in history: no class, no secrets, the stack cut at 4 KiB. */

@@ -8,6 +8,7 @@
  * - Instants are written by the database (`$$NOW`) wherever they decide something.
  */
 import type { Binary, Collection, Db, IndexDescription } from 'mongodb';
+import type { ExpectationKind } from '../model/expectation.js';
 import type {
   AttemptOutcome,
   BackfillState,
@@ -102,7 +103,20 @@ export interface RunDocument {
   openEpoch: number;
   /** A retry that is being prepared: its tasks and the generations they had. Absent at rest. */
   retrying?: { at: Date; tasks: { job: string; generation: number }[] };
+  /** What is expected of it and was not judged yet: see expectations/notice-missed.ts. Absent where nothing is. */
+  expects?: ExpectedDocument[];
+  /** What it has missed. */
+  missed?: ExpectationKind[];
   expireAt: Date | null;
+}
+
+/** One expectation of a run. */
+export interface ExpectedDocument {
+  kind: ExpectationKind;
+  /** How long it may take, from where it is counted. */
+  ms: number;
+  /** When to look. */
+  by: Date;
 }
 
 export interface StoredErrorDocument {
@@ -321,6 +335,21 @@ export interface FireDocument {
   at: Date;
 }
 
+/** `missed`: an expectation that was not met. `_id` is run id / kind, or DAG id / kind / logical date without a run. */
+export interface MissedExpectationDocument {
+  _id: string;
+  dagId: string;
+  kind: ExpectationKind;
+  runId: string | null;
+  logicalDate: Date | null;
+  count: number;
+  expectedBy: Date;
+  missedAt: Date;
+  /** False until the hooks of a leader were told. */
+  announced: boolean;
+  expireAt: Date;
+}
+
 /** `logs`: one line. `_id` is task id / attempt / sequence. */
 export interface LogDocument {
   _id: string;
@@ -348,6 +377,7 @@ export interface Collections {
   readonly backfills: Collection<BackfillDocument>;
   readonly backfillDates: Collection<BackfillDatesDocument>;
   readonly fires: Collection<FireDocument>;
+  readonly missed: Collection<MissedExpectationDocument>;
   readonly logs: Collection<LogDocument>;
 }
 
@@ -363,6 +393,7 @@ export function collectionsOf(db: Db): Collections {
     backfills: db.collection('backfills'),
     backfillDates: db.collection('backfillDates'),
     fires: db.collection('fires'),
+    missed: db.collection('missed'),
     logs: db.collection('logs'),
   };
 }
@@ -426,6 +457,12 @@ export const indexes: Readonly<Record<keyof Collections, readonly IndexDescripti
       name: 'cancelling',
       partialFilterExpression: { cancelling: true },
     },
+    // Whose expectations are to be judged next. Only runs of DAGs that have any are in it.
+    {
+      key: { 'expects.by': 1 },
+      name: 'expected',
+      partialFilterExpression: { 'expects.by': { $exists: true } },
+    },
     retention,
   ],
   tasks: [
@@ -487,6 +524,16 @@ export const indexes: Readonly<Record<keyof Collections, readonly IndexDescripti
   ],
   backfillDates: [{ key: { backfillId: 1, start: 1 }, name: 'plan' }],
   fires: [{ key: { dagId: 1, from: 1 }, name: 'span', unique: true }],
+  missed: [
+    { key: { dagId: 1, missedAt: -1 }, name: 'newest' },
+    // What no hook was told yet. Nearly always empty.
+    {
+      key: { announced: 1, missedAt: 1 },
+      name: 'unannounced',
+      partialFilterExpression: { announced: false },
+    },
+    retention,
+  ],
   logs: [
     { key: { runId: 1, storedAt: 1, _id: 1 }, name: 'run' },
     { key: { runId: 1, jobId: 1, storedAt: 1, _id: 1 }, name: 'job' },

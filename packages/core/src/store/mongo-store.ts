@@ -8,6 +8,13 @@ import { getDag, getVersion, listDags } from './deploy/dag-reads.js';
 import { deployDag, planDeploy } from './deploy/deploy-dag.js';
 import { retireDag } from './deploy/retire-dag.js';
 import { converting } from './driver-errors.js';
+import {
+  countMissed,
+  listMissed,
+  listUnannounced,
+  markAnnounced,
+} from './expectations/list-missed.js';
+import { noticeMissed } from './expectations/notice-missed.js';
 import { checkInvariants } from './invariants/check-invariants.js';
 import { admitRuns } from './operations/admit-runs.js';
 import { cancelRun } from './operations/cancel-run.js';
@@ -135,6 +142,12 @@ export function createMongoStore(context: StoreContext): Store {
     pauseBackfill: on(pauseBackfill),
     resumeBackfill: on(resumeBackfill),
     cancelBackfill: on(cancelBackfill),
+
+    noticeMissed: on(noticeMissed),
+    listMissed: on(listMissed),
+    countMissed: on(countMissed),
+    listUnannounced: on(listUnannounced),
+    markAnnounced: on(markAnnounced),
 
     registerRunner: on(registerRunner),
     heartbeatRunner: on(heartbeatRunner),

@@ -2,6 +2,7 @@ import type { ClockMeasurement } from './server-time.js';
 import type { AuditVerbs } from './verbs/audit-verbs.js';
 import type { BackfillVerbs } from './verbs/backfill-verbs.js';
 import type { DagVerbs } from './verbs/dag-verbs.js';
+import type { ExpectationVerbs } from './verbs/expectation-verbs.js';
 import type { FleetVerbs } from './verbs/fleet-verbs.js';
 import type { LogVerbs } from './verbs/log-verbs.js';
 import type { RunVerbs } from './verbs/run-verbs.js';
@@ -17,6 +18,7 @@ export interface Store
     RunVerbs,
     TaskVerbs,
     BackfillVerbs,
+    ExpectationVerbs,
     FleetVerbs,
     LogVerbs,
     AuditVerbs {

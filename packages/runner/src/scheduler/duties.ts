@@ -2,6 +2,7 @@
 import type { Store } from '@flowline/core/internal';
 import type { RunnerEmitter } from '../events.js';
 import type { RunnerSettings } from '../options.js';
+import type { Announcer } from './announcer.js';
 
 export interface DutyEnvironment {
   readonly store: Store;
@@ -9,6 +10,8 @@ export interface DutyEnvironment {
   readonly events: RunnerEmitter;
   /** Asked before each further step of a duty: a deposed leader stops in the middle. */
   readonly isLeading: () => boolean;
+  /** Tells the hooks about expectations that were not met. */
+  readonly announcer: Announcer;
   /** Work was made ready. */
   readonly onReady: () => void;
 }
@@ -51,6 +54,7 @@ export const duties: readonly Duty[] = [
     run: (env) => woken(env, env.store.finishRetries()),
   },
   { name: 'feed backfills', everyMs: 1_000, run: (env) => woken(env, env.store.feedBackfills()) },
+  { name: 'watch expectations', everyMs: 1_000, run: watchExpectations },
 ];
 
 async function settleDueSchedules(env: DutyEnvironment): Promise<boolean> {
@@ -89,6 +93,14 @@ async function rescueExpiredLeases(env: DutyEnvironment): Promise<boolean> {
   }
   if (rescued.length > 0) env.onReady();
   return false;
+}
+
+const expectationsAtOnce = 100;
+
+async function watchExpectations(env: DutyEnvironment): Promise<boolean> {
+  const { more } = await env.store.noticeMissed(expectationsAtOnce);
+  env.announcer.tell(await env.store.listUnannounced(expectationsAtOnce));
+  return more;
 }
 
 async function woken(env: DutyEnvironment, changes: Promise<number>): Promise<boolean> {

@@ -6,6 +6,7 @@ import type { Store } from '@flowline/core/internal';
 import type { RunnerEmitter } from '../events.js';
 import { Loop, type LoopPulse } from '../loop.js';
 import type { RunnerSettings } from '../options.js';
+import { Announcer } from './announcer.js';
 import { type DutyEnvironment, duties } from './duties.js';
 import { LeadershipHolder } from './leadership.js';
 
@@ -26,6 +27,7 @@ export class Scheduler {
   readonly #leadership: LeadershipHolder;
   readonly #loop: Loop;
   readonly #lastRun = new Map<string, number>();
+  readonly #announcer: Announcer;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
@@ -44,6 +46,7 @@ export class Scheduler {
         events.emit('leader-lost', reason);
       },
     });
+    this.#announcer = new Announcer({ store, settings, events });
     this.#loop = new Loop({
       name: 'schedule',
       clock: settings.clock,
@@ -95,6 +98,7 @@ export class Scheduler {
       settings,
       events,
       onReady,
+      announcer: this.#announcer,
       isLeading: () => this.#leadership.isLeading(),
     };
     let more = false;

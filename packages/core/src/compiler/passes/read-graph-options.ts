@@ -1,9 +1,8 @@
 import { describeValue } from '../../errors.js';
-import type { DagDefinition, MisfirePolicy } from '../../model/definition.js';
+import type { DagDefinition } from '../../model/definition.js';
 import type { Pass } from '../compilation.js';
 import {
   type Field,
-  listOf,
   member,
   readChoice,
   readDuration,
@@ -11,15 +10,15 @@ import {
   readObject,
   readText,
   report,
-  reportFound,
 } from '../fields.js';
 import type { DagNode } from '../nodes.js';
 import { dagOptionNames, graphOptionNames, movedDagOptions } from '../option-names.js';
 import type { ProblemList } from '../problem-list.js';
+import { readExpectWithin } from './read-expect-within.js';
+import { readMisfire } from './read-misfire.js';
 import { readSchedule } from './read-schedule.js';
 
 const dayMs = 86_400_000;
-const misfirePolicies = ['catch-up', 'coalesce', 'skip'] as const;
 type GraphOption = (typeof graphOptionNames)[number];
 type FieldOf = (name: GraphOption) => Field;
 
@@ -40,12 +39,14 @@ function readOptions(dag: DagNode, problems: ProblemList): void {
   };
   const schedule = readSchedule(at('schedule'));
   const description = readDescription(dag, problems);
+  const expectWithin = readExpectWithin(at('expectWithin'));
   dag.settings = {
     ...(description === undefined ? {} : { description }),
     ...(schedule === undefined ? {} : { schedule }),
-    misfire: readMisfire(at('misfire')),
+    misfire: readMisfire(at('misfire'), at('onResume').value === 'all'),
     onResume: readChoice(at('onResume'), ['skip', 'latest', 'all']) ?? 'skip',
     ...readOverlap(at),
+    ...(expectWithin === undefined ? {} : { expectWithin }),
     retention: readRetention(at('retention')),
   };
   if (at('schedule').value === undefined) warnWithoutSchedule(at);
@@ -73,42 +74,6 @@ function readDescription(dag: DagNode, problems: ProblemList): string | undefine
   // A root's description is read, and reported, among the job's options.
   if (dag.authored === undefined) return typeof value === 'string' ? value : undefined;
   return readText({ problems, subject: dag, path: 'description', value });
-}
-
-function readMisfire(field: Field): MisfirePolicy {
-  const { value } = field;
-  if (typeof value === 'string' || value === undefined) {
-    return { policy: readChoice(field, misfirePolicies) ?? 'coalesce', maxCatchUp: 100 };
-  }
-  if (typeof value !== 'object' || value === null) {
-    reportFound(field, 'option-type', `${listOf(misfirePolicies)} or an object with policy`);
-  }
-  const misfire =
-    typeof value === 'object' && value !== null
-      ? (readObject(field, ['policy', 'grace', 'maxCatchUp', 'window']) ?? {})
-      : {};
-  const at = (key: string): Field => member(field, misfire, key);
-  const policy = readChoice(at('policy'), misfirePolicies);
-  const graceMs = readDuration(at('grace'), { minMs: 1 });
-  const windowMs = readDuration(at('window'), { minMs: 1 });
-  const maxCatchUp = readInteger(at('maxCatchUp'), 1, 100_000);
-  for (const name of ['maxCatchUp', 'window']) {
-    if (misfire[name] === undefined || policy === 'catch-up') continue;
-    // A misspelt policy is reported already.
-    if (policy === undefined && misfire.policy !== undefined) continue;
-    report(
-      at(name),
-      'option-clash',
-      `expected ${name} beside policy: 'catch-up' only, found it beside '${policy ?? 'coalesce'}'`,
-      `Write policy: 'catch-up', or remove ${name}.`,
-    );
-  }
-  return {
-    policy: policy ?? 'coalesce',
-    ...(graceMs === undefined ? {} : { graceMs }),
-    maxCatchUp: maxCatchUp ?? 100,
-    ...(windowMs === undefined ? {} : { windowMs }),
-  };
 }
 
 function readOverlap(

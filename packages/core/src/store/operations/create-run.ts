@@ -14,6 +14,7 @@ import { poolOf, taskId, uniqueSlot } from '../../model/ids.js';
 import { type RunDocument, type TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { isDuplicateKey } from '../driver-errors.js';
+import { expectedOfRun } from '../expectations/expected-of-run.js';
 import { feedsOf, isWideJoin } from '../fan-in.js';
 import { toPayload } from '../payload/payload.js';
 import { literal, NOW } from '../task-transitions.js';
@@ -67,6 +68,7 @@ export async function createRun(
     expireAt: null,
     ...(params.part === undefined ? {} : { part: params.part }),
   };
+  const expects = expectedOfRun(known.definition, params.cause, params.expectFrom);
   try {
     // A new id, so the upsert always inserts; as a pipeline it takes the instants from the database.
     await collections.runs.updateOne(
@@ -74,6 +76,7 @@ export async function createRun(
       [
         { $set: { notBefore: startOf(params), createdAt: NOW } },
         { $set: { dueAt: { $ifNull: ['$notBefore', NOW] } } },
+        ...(expects === null ? [] : [{ $set: { expects } }]),
         { $replaceWith: { $mergeObjects: ['$$ROOT', literal(run)] } },
       ] as unknown as UpdateFilter<RunDocument>,
       { upsert: true },

@@ -26,6 +26,7 @@ export function runOf(document: RunDocument): Run {
     cancelRequestedAt: document.cancelRequestedAt,
     reason: document.reason,
     openEpoch: document.openEpoch,
+    missed: document.missed ?? [],
   };
 }
 

@@ -10,6 +10,7 @@ import { dateSlot } from '../../model/ids.js';
 import type { FireRecord } from '../../model/run.js';
 import type { DagDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
+import { missedOfFire, recordMissed } from '../expectations/record-missed.js';
 import { createRun } from '../operations/create-run.js';
 import type { PendingDecision } from './pending-decision.js';
 import { recordFires } from './record-fires.js';
@@ -31,6 +32,7 @@ export async function carryOutPending(
       logicalDate: run.logicalDate,
       dataInterval: run.dataInterval,
       coalesced: run.coalesced,
+      expectFrom: run.dueAt,
       ...(run.notBefore === null ? {} : { notBefore: run.notBefore }),
     });
     if (result.created) created += 1;
@@ -39,9 +41,37 @@ export async function carryOutPending(
     (line): FireRecord => ({ ...line, dagId: dag._id, runId: null, at: pending.decidedAt }),
   );
   const recorded = await recordFires(context, lines);
+  await recordMisses(context, dag, pending);
   await moveCursor(context, dag, pending);
   return { created, recorded };
 }
+
+/** What was expected of fires that never become runs: once for each, whoever repeats it. */
+async function recordMisses(
+  context: StoreContext,
+  dag: DagDocument,
+  { missed = [], version }: PendingDecision,
+): Promise<void> {
+  if (missed.length === 0) return;
+  const known = await context.versions.get(dag._id, version);
+  for (const { kind, from, count, by } of missed) {
+    await recordMissed(
+      context,
+      {
+        id: missedOfFire(dag._id, kind, from),
+        dagId: dag._id,
+        kind,
+        runId: null,
+        logicalDate: from,
+        count,
+        expectedBy: by,
+      },
+      known?.definition.retention.runsMs ?? defaultKeptMs,
+    );
+  }
+}
+
+const defaultKeptMs = 30 * 86_400_000;
 
 /** Step 3. Matches nothing when somebody else has moved it: then this decision is done. */
 async function moveCursor(

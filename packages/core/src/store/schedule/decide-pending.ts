@@ -1,11 +1,12 @@
 import type { DagDefinition } from '../../model/definition.js';
+import type { FireReason } from '../../model/states.js';
 import { type DecideFiresInput, decideFires } from '../../time/misfire/decide-fires.js';
 import { FireLines } from '../../time/misfire/fire-lines.js';
 import { nextFires } from '../../time/schedule/fires.js';
 import { jitterOf } from '../../time/schedule/jitter.js';
 import type { Schedule } from '../../time/schedule/schedule.js';
 import type { DagDocument } from '../collections.js';
-import type { DecidedLine, DecidedRun, PendingDecision } from './pending-decision.js';
+import type { DecidedLine, DecidedMiss, DecidedRun, PendingDecision } from './pending-decision.js';
 
 /**
  * What is settled, and into what:
@@ -45,7 +46,10 @@ export function decidePending(
   }
 }
 
-type Decided = Pick<PendingDecision, 'runs' | 'lines' | 'next' | 'nextJitterMs' | 'carry'>;
+type Decided = Pick<
+  PendingDecision,
+  'runs' | 'lines' | 'missed' | 'next' | 'nextJitterMs' | 'carry'
+>;
 
 function decide(
   dag: DagDocument,
@@ -64,12 +68,14 @@ function decide(
     onResume: definition.onResume,
     carry: dag.carry,
   };
+  const jitterAt = (date: Date) => jitterOf(schedule, dag._id, date);
   switch (mode) {
     case 'due':
-      return answer(schedule, input, []);
+      return withMisses(definition, answer(schedule, input, []), jitterAt);
     case 'replace': {
       const pausedSpans = dag.pausedSpans.map((span) => ({ ...span, to: span.to ?? now }));
-      return answer(schedule, { ...input, schedule: withoutJitter(schedule), pausedSpans }, []);
+      const replaced = { ...input, schedule: withoutJitter(schedule), pausedSpans };
+      return withMisses(definition, answer(schedule, replaced, []), jitterAt);
     }
     case 'retire': {
       const pausedSpans = dag.pausedSpans.map(
@@ -90,6 +96,33 @@ function decide(
   }
 }
 
+const misfireReasons: readonly FireReason[] = ['skipped', 'expired', 'capped'];
+
+/** Fires that became misfires and get no run cannot do any more what was expected of them. */
+function withMisses(
+  { expectWithin }: DagDefinition,
+  decided: Decided,
+  jitterAt: (date: Date) => number,
+): Decided {
+  const { startMs, finishMs } = expectWithin ?? {};
+  const kinds = [
+    { kind: 'start', ms: startMs },
+    { kind: 'finish', ms: finishMs },
+  ] as const;
+  // Excluded and paused dates were left out on purpose.
+  const late = decided.lines.filter(({ reason }) => misfireReasons.includes(reason));
+  const [first] = late;
+  if (first === undefined) return decided;
+  const { from } = first;
+  const count = late.reduce((sum, line) => sum + line.count, 0);
+  const dueMs = from.getTime() + jitterAt(from);
+  // One outage is one thing to be told, however many fires it took.
+  const missed = kinds.flatMap(({ kind, ms }): DecidedMiss[] =>
+    ms === undefined ? [] : [{ kind, from, count, by: new Date(dueMs + ms) }],
+  );
+  return missed.length === 0 ? decided : { ...decided, missed };
+}
+
 /** A batch with more runs would keep the leader from its other duties, and from renewing its lease. */
 const maxRuns = 50;
 
@@ -101,7 +134,11 @@ function answer(schedule: Schedule, input: DecideFiresInput, before: DecidedLine
   return {
     runs: decision.runs.map((run) => {
       const dueAt = new Date(run.logicalDate.getTime() + jitterAt(run.logicalDate));
-      return { ...run, notBefore: run.notBefore ?? (dueAt > input.now ? dueAt : null) };
+      return {
+        ...run,
+        dueAt: run.coalesced === 1 && dueAt > run.dueAt ? dueAt : run.dueAt,
+        notBefore: run.notBefore ?? (dueAt > input.now ? dueAt : null),
+      };
     }),
     lines: [...before, ...decision.fires],
     next: decision.nextFireAt,

@@ -3,6 +3,7 @@
  * batch leaves open for the next. What they mean stands in settle-schedule.ts.
  */
 
+import type { ExpectationKind } from '../../model/expectation.js';
 import type { FireReason } from '../../model/states.js';
 import type { DecidedRun, FireCarry } from '../../time/misfire/decide-fires.js';
 
@@ -19,12 +20,24 @@ export interface PendingDecision {
   /** Oldest first; each in the slot of its logical date, generation 0. */
   runs: DecidedRun[];
   lines: DecidedLine[];
+  /** What fires among `lines` were expected to do, and now cannot; absent where nothing was expected. */
+  missed?: DecidedMiss[];
   /** Where the cursor goes afterwards. */
   next: Date | null;
   nextJitterMs: number;
   carry: FireCarry | null;
   /** Set: the schedule cannot be evaluated, and why. */
   broken: string | null;
+}
+
+/** An expectation that the late fires among the lines of one decision miss, since they never become runs. */
+export interface DecidedMiss {
+  readonly kind: ExpectationKind;
+  /** The first logical date. */
+  readonly from: Date;
+  readonly count: number;
+  /** When it should have happened, for the first of them. */
+  readonly by: Date;
 }
 
 /** A fire or a span that gets no run of its own. */

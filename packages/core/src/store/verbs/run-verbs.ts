@@ -21,6 +21,8 @@ export interface CreateRunParams {
   /** Instead of `notBefore`: this long after the database's now. */
   readonly delayMs?: number;
   readonly reason?: string;
+  /** When the oldest fire of the run was due: what `expectWithin` counts from. Absent: when the run itself is due. */
+  readonly expectFrom?: Date;
 }
 
 export interface CreateRunResult {

@@ -79,7 +79,8 @@ function decidePaused(
   const onResume = span.onResume ?? input.onResume ?? 'skip';
   const isRun =
     onResume === 'all' || (onResume === 'latest' && owed.newestInside(span) === fire.at);
-  if (isRun) draft.makeUp(fire);
+  // Nobody expected it before the pause was over.
+  if (isRun) draft.makeUp(fire, span.to ?? undefined);
   else draft.line(fire, 'paused');
   return true;
 }

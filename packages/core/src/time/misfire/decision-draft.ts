@@ -44,7 +44,7 @@ export class DecisionDraft {
 
   /** An ordinary run. */
   run(fire: DueFire): void {
-    this.#add(this.#intervalOf(fire), 'schedule', 1, null);
+    this.#add(this.#intervalOf(fire), 'schedule', 1, new Date(fire.dueAt), null);
   }
 
   /** A run that makes up for a misfire alone, under `maxCatchUp`. */
@@ -53,8 +53,8 @@ export class DecisionDraft {
     this.makeUp(fire);
   }
 
-  /** A run that makes up for the fire alone. */
-  makeUp(fire: DueFire): void {
+  /** A run that makes up for the fire alone, which was due at `dueAt` or else by itself. */
+  makeUp(fire: DueFire, dueAt = new Date(fire.dueAt)): void {
     const { now, misfire } = this.#input;
     let notBefore: Date | null = null;
     if (misfire.spacingMs !== undefined && misfire.spacingMs > 0) {
@@ -64,7 +64,7 @@ export class DecisionDraft {
       }
       this.#lastStartAt = notBefore ?? now;
     }
-    this.#add(this.#intervalOf(fire), 'catch-up', 1, notBefore);
+    this.#add(this.#intervalOf(fire), 'catch-up', 1, dueAt, notBefore);
   }
 
   /** The fire becomes a part of the coalesced run, which stands at the newest fire folded in. */
@@ -73,6 +73,7 @@ export class DecisionDraft {
     this.lines.close();
     this.#folding = {
       from: this.#folding?.from ?? this.#intervalOf(fire).from,
+      dueAt: this.#folding?.dueAt ?? new Date(fire.dueAt),
       newest: new Date(fire.at),
       count: (this.#folding?.count ?? 0) + 1,
     };
@@ -84,7 +85,7 @@ export class DecisionDraft {
     if (folding === null) return;
     this.#folding = null;
     const interval = { from: folding.from, to: folding.newest };
-    this.#add(interval, 'catch-up', folding.count, null);
+    this.#add(interval, 'catch-up', folding.count, folding.dueAt, null);
   }
 
   /** What the next batch needs. */
@@ -101,10 +102,12 @@ export class DecisionDraft {
     dataInterval: DataInterval,
     cause: DecidedRun['cause'],
     coalesced: number,
+    dueAt: Date,
     notBefore: Date | null,
   ): void {
     this.lines.close();
-    this.runs.push({ logicalDate: dataInterval.to, dataInterval, cause, coalesced, notBefore });
+    const logicalDate = dataInterval.to;
+    this.runs.push({ logicalDate, dataInterval, cause, coalesced, dueAt, notBefore });
   }
 
   #intervalOf(fire: DueFire): DataInterval {

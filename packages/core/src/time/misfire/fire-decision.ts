@@ -41,6 +41,8 @@ export interface DecidedRun {
   readonly cause: 'schedule' | 'catch-up';
   /** How many fires it stands for, itself included; 1 for an ordinary run. */
   readonly coalesced: number;
+  /** When the oldest fire that it stands for was due; of one that a pause held back, when the pause ended. */
+  readonly dueAt: Date;
   /** It must not start before this instant (catch-up runs that are spaced); null: at once. */
   readonly notBefore: Date | null;
 }
@@ -65,7 +67,13 @@ export interface FireDecision {
 /** What one batch leaves open. Plain data, for the database. */
 export interface FireCarry {
   /** Misfires folded into a coalesced run whose date is not reached yet. */
-  readonly folding: { readonly from: Date; readonly newest: Date; readonly count: number } | null;
+  readonly folding: {
+    readonly from: Date;
+    /** When the oldest of them was due. */
+    readonly dueAt: Date;
+    readonly newest: Date;
+    readonly count: number;
+  } | null;
   /** Misfires that were given a catch-up run since the cursor last stood at rest. */
   readonly caughtUp: number;
   /** Where the last spaced catch-up run may start. */
