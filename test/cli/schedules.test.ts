@@ -8,6 +8,7 @@ import { fireReasons } from '../../packages/core/src/model/states.js';
 import { encodeDefinition, versionKey } from '../../packages/core/src/store/version-cache.js';
 import { Bench, definitionOf, deployment, minutesBefore } from '../store/scheduling.ts';
 import { flowHere } from '../support/flow-in-process.ts';
+import { until } from '../support/until.ts';
 
 let bench: Bench;
 let folder: string;
@@ -271,5 +272,43 @@ describe('every reason why a fire did not become a run', () => {
     } else {
       expect(own[0]!.localFrom).toMatch(/\+00:00$/);
     }
+  });
+});
+
+describe('missed expectations', () => {
+  it('are shown by flow show of the DAG and of the run, and in the JSON of runs', async () => {
+    const id = bench.id('late');
+    await bench.deploy(id, { every: '1h' }, { expectWithin: { startMs: 1 } });
+    const { runId } = await bench.store.createRun({ dagId: id, cause: 'manual' });
+    await until('the record', async () => (await bench.store.noticeMissed(100)).noticed > 0);
+    const shown = await json(['show', id]);
+    expect(shown.missed).toEqual({
+      start: 1,
+      recent: [
+        {
+          dag: id,
+          kind: 'start',
+          run: runId,
+          logicalDate: null,
+          count: 1,
+          expectedBy: expect.stringMatching(/Z$/),
+          missedAt: expect.stringMatching(/Z$/),
+        },
+      ],
+    });
+    const [dagText, runText, runs] = [
+      await flow(['show', id]),
+      await flow(['show', runId]),
+      await json(['runs', id]),
+    ];
+    expect(dagText.stdout).toMatch(
+      new RegExp(
+        `missed expectations: 1 start\\n {2}.*run ${runId} did not start by .*, noticed at `,
+      ),
+    );
+    expect(runText.stdout).toMatch(/missed expectation: .* did not start by /);
+    expect(runs[0].missed).toEqual(['start']);
+    const other = await bench.store.createRun({ dagId: id, cause: 'manual', delayMs: 3_600_000 });
+    expect((await json(['show', other.runId])).missed).toEqual([]);
   });
 });

@@ -45,6 +45,8 @@ export interface DagDocument {
   broken: string | null;
   /** Runs that hold a place, by operations/place-key.ts. Changed by admission and release only. */
   activeRunIds: string[];
+  /** The catch-up run that was let start last: see operations/space-catch-up.ts. Absent without `misfire.spacing`. */
+  lastCatchUp?: { runId: string; at: Date };
   deployedAt: Date;
   retiredAt: Date | null;
 }

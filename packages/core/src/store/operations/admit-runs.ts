@@ -22,6 +22,7 @@ import { requestCancel } from './cancel-run.js';
 import { openingOf, placeKey } from './place-key.js';
 import type { QueuedRun } from './queued-run.js';
 import { finishRefusals, refuseRun } from './refuse-run.js';
+import { spaceCatchUp } from './space-catch-up.js';
 import { startRun } from './start-run.js';
 import { takePlace } from './take-place.js';
 
@@ -53,7 +54,12 @@ export async function admitRuns(
   const known = await context.versions.get(dagId, dag.version);
   if (known === null) return [];
   const { overlap, maxActiveRuns, maxQueuedRuns } = known.definition;
-  const admission = new Admission(context, dag, await narrowTo(context.clock));
+  const admission = new Admission(
+    context,
+    dag,
+    await narrowTo(context.clock),
+    known.definition.misfire.spacingMs,
+  );
   if (only === undefined) await admission.admitBackfills();
   if (overlap === 'allow') {
     await admission.admitWithoutPlace(['schedule', 'manual', 'api'], only);
@@ -74,13 +80,20 @@ class Admission {
   readonly #context: StoreContext;
   readonly #dag: DagDocument;
   readonly #latest: Date;
+  readonly #spacingMs: number | undefined;
   /** Places that were taken when the DAG was read, or by this call. */
   readonly #active: string[];
 
-  constructor(context: StoreContext, dag: DagDocument, latest: Date) {
+  constructor(
+    context: StoreContext,
+    dag: DagDocument,
+    latest: Date,
+    spacingMs: number | undefined,
+  ) {
     this.#context = context;
     this.#dag = dag;
     this.#latest = latest;
+    this.#spacingMs = spacingMs;
     this.#active = [...dag.activeRunIds];
   }
 
@@ -124,11 +137,18 @@ class Admission {
     for (const run of queued) {
       const waits = overlap === 'cancel-previous' && run.cause === 'schedule';
       if (waits && (await this.#hasOlderScheduled(run))) continue;
+      if (!(await this.#isSpaced(run))) continue;
       // A place lost to another process is given back in its own turn.
       if (!(await takePlace(this.#context, run, maxActive))) return;
       this.#active.push(placeKey(run));
       await this.#start(run);
     }
+  }
+
+  /** Catch-up runs keep their distance; one that an operator runs again need not. */
+  async #isSpaced(run: QueuedRun): Promise<boolean> {
+    if (run.cause !== 'catch-up' || run.openEpoch > 0 || this.#spacingMs === undefined) return true;
+    return spaceCatchUp(this.#context, run, this.#spacingMs);
   }
 
   /** Under `cancel-previous` a run starts when the older ones have closed, even where there are more places. */
