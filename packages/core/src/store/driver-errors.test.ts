@@ -1,4 +1,6 @@
 import {
+  type BulkWriteResult,
+  MongoBulkWriteError,
   MongoNetworkError,
   MongoNetworkTimeoutError,
   MongoServerError,
@@ -10,6 +12,7 @@ import { convertDriverError, isDuplicateKey, withoutSecrets } from './driver-err
 
 const server = (code: number, labels: string[] = []) =>
   new MongoServerError({ message: `error ${code}`, code, errorLabels: labels });
+const inBulk = (error: Error) => new MongoBulkWriteError(error as never, {} as BulkWriteResult);
 const converted = (error: unknown) => convertDriverError(error) as StoreError;
 
 describe('convertDriverError', () => {
@@ -29,6 +32,22 @@ describe('convertDriverError', () => {
       true,
     ],
   ])('%s', (_what, error, code, retryable) => {
+    expect(converted(error)).toMatchObject({ code, retryable, cause: error });
+  });
+
+  // The driver wraps what breaks a bulk write and drops its class and its labels.
+  it.each([
+    ['a network error', new MongoNetworkError('gone'), 'store', true],
+    [
+      'no server at all',
+      new MongoServerSelectionError('none', { error: null } as never),
+      'store-unreachable',
+      true,
+    ],
+    ['a step-down', server(189, ['RetryableWriteError']), 'store', true],
+    ['a duplicate key', server(11000), 'store', false],
+  ])('%s inside a bulk write', (_what, inner, code, retryable) => {
+    const error = inBulk(inner);
     expect(converted(error)).toMatchObject({ code, retryable, cause: error });
   });
 

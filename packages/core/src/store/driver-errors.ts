@@ -1,5 +1,6 @@
 /** Turns what the driver throws into {@link StoreError}: the only place that knows its classes, codes and labels. */
 import {
+  MongoBulkWriteError,
   MongoError,
   MongoNetworkError,
   MongoServerError,
@@ -52,11 +53,12 @@ export function isDuplicateKey(error: unknown): boolean {
  * comes from the driver's labels, the server's code or the kind of the error; `store-unreachable` is the code when no
  * server answered at all. Messages never hold a password.
  */
-export function convertDriverError(error: unknown): unknown {
-  if (isFlowError(error) || !(error instanceof MongoError)) return error;
+export function convertDriverError(thrown: unknown): unknown {
+  if (isFlowError(thrown) || !(thrown instanceof MongoError)) return thrown;
+  const error = insideOfBulk(thrown);
   if (error instanceof MongoServerSelectionError) {
     return new StoreError(`The database does not answer: ${withoutSecrets(error.message)}`, {
-      cause: error,
+      cause: thrown,
       retryable: true,
       unreachable: true,
       hint: 'Check that the server runs and that FLOW_MONGODB_URI names it.',
@@ -66,14 +68,14 @@ export function convertDriverError(error: unknown): unknown {
     return new StoreError(
       `The connection to the database failed: ${withoutSecrets(error.message)}`,
       {
-        cause: error,
+        cause: thrown,
         retryable: true,
       },
     );
   }
   if (error.code === 18 || error.code === 13) {
     return new StoreError(`The database refused access: ${withoutSecrets(error.message)}`, {
-      cause: error,
+      cause: thrown,
       hint: 'The user needs the readWrite role on the database; check the credentials of FLOW_MONGODB_URI.',
     });
   }
@@ -81,9 +83,17 @@ export function convertDriverError(error: unknown): unknown {
     passingLabels.some((label) => error.hasErrorLabel(label)) ||
     (typeof error.code === 'number' && passingCodes.has(error.code));
   return new StoreError(`The database refused: ${withoutSecrets(error.message)}`, {
-    cause: error,
+    cause: thrown,
     retryable,
   });
+}
+
+/** A connection that breaks during a bulk write comes wrapped, without its class and its labels. */
+function insideOfBulk(error: MongoError): MongoError {
+  const { errorResponse } = error as { errorResponse?: unknown };
+  return error instanceof MongoBulkWriteError && errorResponse instanceof MongoError
+    ? errorResponse
+    : error;
 }
 
 /** Runs one verb and converts what it throws. */
