@@ -1,33 +1,21 @@
 import { fileURLToPath } from 'node:url';
-import type { RunView } from '@flowline/core/internal';
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { type FlowSandbox, openFlow } from '../support/flow.ts';
+import { expect } from 'vitest';
+import { outcomes, testWithFlow } from '../support/fleet.ts';
 import { until } from '../support/until.ts';
 
 const project = fileURLToPath(new URL('../fixtures/process', import.meta.url));
 const leaseSeconds = 3;
 const runnerArgs = ['runner', '--lease', `${leaseSeconds}s`, '--concurrency', '4'];
 
-let flow: FlowSandbox;
-beforeEach(async () => {
-  flow = await openFlow(project);
-  expect((await flow.flow(['deploy', 'held.job.ts'])).code).toBe(0);
-});
-afterEach(() => flow.close());
+// Side by side: most of their time is waiting for processes to start and for leases to lapse.
+const test = testWithFlow(project, 'held.job.ts', runnerArgs);
 
-const outcomes = (run: RunView, job: string) =>
-  run.tasks
-    .find(({ jobId }) => jobId === job)
-    ?.attempts.map(({ outcome, runner }) => [outcome, runner]);
-
-async function started(args: readonly string[] = runnerArgs) {
-  const runner = flow.spawn(args);
-  return { ...runner, id: await runner.started };
-}
-
-test('a runner killed in the middle of a task: another one runs it again, and both attempts can be told apart', async () => {
+test.concurrent('a runner killed in the middle of a task: another one runs it again, and both attempts can be told apart', async ({
+  flow,
+  started,
+}) => {
   const first = await started();
-  const { id: runId } = await flow.json(['run', 'held']);
+  const { id: runId } = await flow.here(['run', 'held']);
   await until('the first start', () => flow.events().includes(`start 1 ${first.pid}`));
   const second = await started();
   const killedAt = performance.now();
@@ -51,9 +39,12 @@ test('a runner killed in the middle of a task: another one runs it again, and bo
   expect(shown.stdout).toMatch(new RegExp(`held +2 +succeeded +${second.id}`));
 });
 
-test('a runner stopped past its lease and continued: its late result is refused', async () => {
+test.concurrent('a runner stopped past its lease and continued: its late result is refused', async ({
+  flow,
+  started,
+}) => {
   const first = await started();
-  const { id: runId } = await flow.json(['run', 'held']);
+  const { id: runId } = await flow.here(['run', 'held']);
   await until('the first start', () => flow.events().includes(`start 1 ${first.pid}`));
   first.child.kill('SIGSTOP');
   const second = await started();
@@ -77,9 +68,12 @@ test('a runner stopped past its lease and continued: its late result is refused'
   expect(held?.pid).toBe(second.pid);
 });
 
-test('a busy event loop does not lose its lease: renewals come from another thread', async () => {
+test.concurrent('a busy event loop does not lose its lease: renewals come from another thread', async ({
+  flow,
+  started,
+}) => {
   const runner = await started(['runner', '--lease', '2s']);
-  const { id: runId } = await flow.json(['run', 'spin']);
+  const { id: runId } = await flow.here(['run', 'spin']);
   const store = await flow.store();
   const run = await until('the end', async () => {
     const view = await store.viewRun(runId);
@@ -89,14 +83,17 @@ test('a busy event loop does not lose its lease: renewals come from another thre
   expect(runner.output()).not.toContain('lost');
 });
 
-test('SIGTERM drains: the running task ends here, nothing new is claimed, the exit status is 143', async () => {
+test.concurrent('SIGTERM drains: the running task ends here, nothing new is claimed, the exit status is 143', async ({
+  flow,
+  started,
+}) => {
   const first = await started();
-  const { id: runId } = await flow.json(['run', 'held']);
+  const { id: runId } = await flow.here(['run', 'held']);
   await until('the first start', () => flow.events().includes(`start 1 ${first.pid}`));
   const second = await started();
   first.child.kill('SIGTERM');
   await until('draining', () => first.output().includes('draining'));
-  const other = await flow.json(['run', 'held']);
+  const other = await flow.here(['run', 'held']);
   await until('the other start', () => flow.events().includes(`start 1 ${second.pid}`));
   flow.allow('release');
   expect(await first.ended).toMatchObject({ code: 143, signal: null });
@@ -114,9 +111,12 @@ test('SIGTERM drains: the running task ends here, nothing new is claimed, the ex
   expect((await store.listRunners()).map((runner) => runner.id)).toEqual([second.id]);
 });
 
-test('a drain that runs out of time hands the task back; one that ignores it keeps its lease and the status says so', async () => {
+test.concurrent('a drain that runs out of time hands the task back; one that ignores it keeps its lease and the status says so', async ({
+  flow,
+  started,
+}) => {
   const first = await started([...runnerArgs, '--drain-timeout', '100ms']);
-  const { id: runId } = await flow.json(['run', 'held']);
+  const { id: runId } = await flow.here(['run', 'held']);
   await until('the first start', () => flow.events().includes(`start 1 ${first.pid}`));
   first.child.kill('SIGTERM');
   expect((await first.ended).code).toBe(143);
@@ -136,9 +136,12 @@ test('a drain that runs out of time hands the task back; one that ignores it kee
   ]);
 });
 
-test('a second signal forces: the status is 1 and nothing is handed back that still runs', async () => {
+test.concurrent('a second signal forces: the status is 1 and nothing is handed back that still runs', async ({
+  flow,
+  started,
+}) => {
   const runner = await started();
-  await flow.json(['run', 'held']);
+  await flow.here(['run', 'held']);
   await until('the start', () => flow.events().includes(`start 1 ${runner.pid}`));
   flow.allow('deaf');
   runner.child.kill('SIGTERM');
@@ -147,10 +150,13 @@ test('a second signal forces: the status is 1 and nothing is handed back that st
   expect((await runner.ended).code).toBe(1);
 });
 
-test('two leaders: one stopped in office and continued; no fire is run twice and none is lost', async () => {
+test.concurrent('two leaders: one stopped in office and continued; no fire is run twice and none is lost', async ({
+  flow,
+  started,
+}) => {
   const store = await flow.store();
   const runners = [await started(), await started()];
-  await flow.flow(['deploy', 'every-second.job.ts']);
+  await flow.here(['deploy', 'every-second.job.ts']);
   const runsOf = () => store.listRuns({ dagId: 'every-second', limit: 1_000 });
   await until('the first fires', async () => (await runsOf()).length >= 3);
   const office = await until('a leader', () => store.getLeadership());
@@ -167,7 +173,7 @@ test('two leaders: one stopped in office and continued; no fire is run twice and
   const before = (await runsOf()).length;
   leader?.child.kill('SIGCONT');
   await until('further fires', async () => (await runsOf()).length >= before + 4, 40_000);
-  await flow.flow(['pause', 'every-second']);
+  await flow.here(['pause', 'every-second']);
   const ran = (await runsOf()).map(({ logicalDate }) => logicalDate?.getTime() as number);
   expect(new Set(ran).size).toBe(ran.length);
   // Every second from the first fire to the last is a run or a line in `fires`, and none is both.

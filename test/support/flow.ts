@@ -78,10 +78,7 @@ export async function openFlow(
   const stores: Store[] = [];
   const closers: (() => Promise<void>)[] = [];
 
-  function start(
-    args: readonly string[],
-    options: SpawnOptions & { cwd?: string } = {},
-  ): Running {
+  function start(args: readonly string[], options: SpawnOptions & { cwd?: string } = {}): Running {
     const child = spawn(process.execPath, [...(options.node ?? []), binary, ...args], {
       cwd: options.cwd ?? cwd,
       env: { ...env, ...options.env },

@@ -24,6 +24,12 @@ describe('convertDriverError', () => {
     ['a duplicate key', server(11000), 'store', false],
     ['no permission', server(13), 'store', false],
     ['a network error', new MongoNetworkError('gone'), 'store', true],
+    [
+      'a write to a socket that the other side has closed',
+      Object.assign(new Error('This socket has been ended by the other party'), { code: 'EPIPE' }),
+      'store',
+      true,
+    ],
     ['a network timeout', new MongoNetworkTimeoutError('late'), 'store', true],
     [
       'no server at all',

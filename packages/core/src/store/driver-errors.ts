@@ -43,6 +43,20 @@ const driverOnlyRetryable = new Set([
   'MongoOperationTimeoutError',
 ]);
 
+/** Errors of Node's sockets that the driver lets through as they are, when it writes while the other side closes. */
+const socketCodes = new Set([
+  'EPIPE',
+  'ECONNRESET',
+  'ECONNREFUSED',
+  'ECONNABORTED',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ERR_SOCKET_CLOSED',
+  'ERR_STREAM_DESTROYED',
+  'ERR_STREAM_WRITE_AFTER_END',
+]);
+
 /** True for E11000: a unique index has this key already. */
 export function isDuplicateKey(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === 11000;
@@ -54,7 +68,9 @@ export function isDuplicateKey(error: unknown): boolean {
  * server answered at all. Messages never hold a password.
  */
 export function convertDriverError(thrown: unknown): unknown {
-  if (isFlowError(thrown) || !(thrown instanceof MongoError)) return thrown;
+  if (isFlowError(thrown)) return thrown;
+  if (!(thrown instanceof MongoError))
+    return isOfSocket(thrown) ? brokenConnection(thrown) : thrown;
   const error = insideOfBulk(thrown);
   if (error instanceof MongoServerSelectionError) {
     return new StoreError(`The database does not answer: ${withoutSecrets(error.message)}`, {
@@ -65,13 +81,7 @@ export function convertDriverError(thrown: unknown): unknown {
     });
   }
   if (error instanceof MongoNetworkError || driverOnlyRetryable.has(error.name)) {
-    return new StoreError(
-      `The connection to the database failed: ${withoutSecrets(error.message)}`,
-      {
-        cause: thrown,
-        retryable: true,
-      },
-    );
+    return brokenConnection(error, thrown);
   }
   if (error.code === 18 || error.code === 13) {
     return new StoreError(`The database refused access: ${withoutSecrets(error.message)}`, {
@@ -85,6 +95,17 @@ export function convertDriverError(thrown: unknown): unknown {
   return new StoreError(`The database refused: ${withoutSecrets(error.message)}`, {
     cause: thrown,
     retryable,
+  });
+}
+
+function isOfSocket(error: unknown): error is Error {
+  return error instanceof Error && socketCodes.has((error as NodeJS.ErrnoException).code ?? '');
+}
+
+function brokenConnection(error: Error, cause: Error = error): StoreError {
+  return new StoreError(`The connection to the database failed: ${withoutSecrets(error.message)}`, {
+    cause,
+    retryable: true,
   });
 }
 
