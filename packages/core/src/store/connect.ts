@@ -1,5 +1,6 @@
 import { MongoClient, type MongoClientOptions } from 'mongodb';
 import { ConfigError } from '../errors.js';
+import type { ConnectionWatch } from './connection-watch.js';
 import { type ContextOptions, createContext } from './context.js';
 import { convertDriverError, withoutSecrets } from './driver-errors.js';
 import type { OperationInterceptor } from './intercept.js';
@@ -48,6 +49,7 @@ export async function connectStore(
     );
   }
   const client = createClient(options);
+  let watch: ConnectionWatch | undefined;
   try {
     await client.connect();
     const contextOptions: ContextOptions = {
@@ -55,10 +57,11 @@ export async function connectStore(
       ...(limit === undefined ? {} : { payloadLimitBytes: limit }),
     };
     const context = createContext(client, client.db(databaseOf(options)), contextOptions);
+    watch = context.watch;
     await context.clock.read();
     return createMongoStore(context);
   } catch (error) {
-    await client.close().catch(() => {});
+    await (watch?.stop() ?? client.close()).catch(() => {});
     throw convertDriverError(error);
   }
 }
@@ -68,6 +71,8 @@ function createClient(options: ConnectOptions): MongoClient {
     return new MongoClient(options.uri, {
       appName: options.appName ?? 'flowline',
       serverSelectionTimeoutMS: options.serverSelectionTimeoutMs ?? 3_000,
+      // A connection that is not made in this time is tried again: half a minute, the driver's own, is a long outage.
+      connectTimeoutMS: 5_000,
       ...(options.clientOptions as MongoClientOptions | undefined),
       // What the protocols rest on is not for options or the URI to change.
       writeConcern: { w: 'majority' },

@@ -1,6 +1,7 @@
 import type { Db, MongoClient } from 'mongodb';
 import { monotonicFactory } from 'ulid';
 import { type Collections, collectionsOf } from './collections.js';
+import { boundOperation, ConnectionWatch } from './connection-watch.js';
 import { interceptCollections, type OperationInterceptor } from './intercept.js';
 import { ServerClock } from './server-time.js';
 import { VersionCache } from './version-cache.js';
@@ -8,6 +9,7 @@ import { VersionCache } from './version-cache.js';
 /** What every verb works with. One per connected store. */
 export interface StoreContext {
   readonly client: MongoClient;
+  readonly watch: ConnectionWatch;
   readonly db: Db;
   readonly collections: Collections;
   readonly clock: ServerClock;
@@ -44,8 +46,10 @@ export function createContext(
   db: Db,
   options: ContextOptions = {},
 ): StoreContext {
-  const plain = collectionsOf(db);
-  const collections = options.intercept ? interceptCollections(plain, options.intercept) : plain;
+  const bounded = interceptCollections(collectionsOf(db), boundOperation);
+  const collections = options.intercept
+    ? interceptCollections(bounded, options.intercept)
+    : bounded;
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
   const clock = new ServerClock({
     read: () => readLocalTime(db),
@@ -55,6 +59,7 @@ export function createContext(
   const ulid = monotonicFactory();
   return {
     client,
+    watch: new ConnectionWatch(client, monotonicMs).start(),
     db,
     collections,
     clock,

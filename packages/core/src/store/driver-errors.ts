@@ -41,6 +41,12 @@ const driverOnlyRetryable = new Set([
   'MongoNetworkTimeoutError',
   'MongoPoolClearedOnNetworkError',
   'MongoOperationTimeoutError',
+  // The connection is being replaced: see connection-watch.ts.
+  'MongoClientClosedError',
+  'MongoNotConnectedError',
+  'MongoPoolClosedError',
+  'MongoServerClosedError',
+  'MongoTopologyClosedError',
 ]);
 
 /** Errors of Node's sockets that the driver lets through as they are, when it writes while the other side closes. */

@@ -1,3 +1,4 @@
+import { StoreError } from '../errors.js';
 import { getBackfill, listBackfills, readDurations } from './backfill/backfill-reads.js';
 import { cancelBackfill, pauseBackfill, resumeBackfill } from './backfill/control-backfill.js';
 import { createBackfill } from './backfill/create-backfill.js';
@@ -74,7 +75,11 @@ export function createMongoStore(context: StoreContext): Store {
       verb: (context: StoreContext, ...args: Args) => Promise<Result>,
     ) =>
     (...args: Args): Promise<Result> =>
-      converting(() => verb(context, ...args));
+      converting(() => {
+        if (context.watch.isStopped)
+          throw new StoreError('The connection to the database is closed.');
+        return verb(context, ...args);
+      });
 
   return {
     readServerTime: on(() => context.clock.read()),
@@ -85,7 +90,7 @@ export function createMongoStore(context: StoreContext): Store {
     measureClockOffset: (samples) => converting(() => context.clock.measure(samples)),
     watchReady: on(watchReady),
     prepare: on(prepare),
-    close: on(() => context.client.close()),
+    close: () => converting(() => context.watch.stop()),
 
     deployDag: on(deployDag),
     planDeploy: on(planDeploy),
