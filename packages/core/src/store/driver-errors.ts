@@ -68,6 +68,16 @@ export function isDuplicateKey(error: unknown): boolean {
   return error instanceof MongoServerError && error.code === 11000;
 }
 
+/** Which items of an unordered bulk write met a key that was there already. Throws the error when anything else went wrong. */
+export function duplicatesOf(error: unknown): number[] {
+  if (!(error instanceof MongoBulkWriteError)) throw error;
+  const errors = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
+  // A write concern that failed comes without write errors: the caller cannot tell what is there.
+  if (errors.length === 0 || error.result.getWriteConcernError() !== undefined) throw error;
+  if (errors.some((one) => one.code !== 11000)) throw error;
+  return errors.map((one) => one.index);
+}
+
 /**
  * An error of the driver as a StoreError, with the original as `cause`; errors of Flowline as they are. `retryable`
  * comes from the driver's labels, the server's code or the kind of the error; `store-unreachable` is the code when no

@@ -17,6 +17,7 @@ import {
 } from './expectations/list-missed.js';
 import { noticeMissed } from './expectations/notice-missed.js';
 import { checkInvariants } from './invariants/check-invariants.js';
+import { admitDags } from './operations/admit-dags.js';
 import { admitRuns } from './operations/admit-runs.js';
 import { cancelRun } from './operations/cancel-run.js';
 import { claimTasks } from './operations/claim-tasks.js';
@@ -64,7 +65,7 @@ import { retryRun } from './retry/retry-run.js';
 import { earliestFireAt, findDueDags } from './schedule/find-due-dags.js';
 import { countFires, listFires } from './schedule/list-fires.js';
 import { pauseDag, resumeDag } from './schedule/pause-dag.js';
-import { settleSchedule } from './schedule/settle-schedule.js';
+import { settleSchedule, settleSchedules } from './schedule/settle-schedule.js';
 import type { Store } from './store.js';
 
 /** The store on MongoDB: every verb is a file of its own; here they are only bound to one connection. */
@@ -101,6 +102,7 @@ export function createMongoStore(context: StoreContext): Store {
     findDueDags: on(findDueDags),
     earliestFireAt: on(earliestFireAt),
     settleSchedule: on(settleSchedule),
+    settleSchedules: on(settleSchedules),
     pauseDag: on(pauseDag),
     resumeDag: on(resumeDag),
     listFires: on(listFires),
@@ -109,6 +111,7 @@ export function createMongoStore(context: StoreContext): Store {
     createRun: on(createRun),
     finishHalfMadeRuns: on(finishHalfMadeRuns),
     admitRuns: on(admitRuns),
+    admitDags: on(admitDags),
     findDagsWithQueuedRuns: on(findDagsWithQueuedRuns),
     repairPlaces: on(repairPlaces),
     getRun: on(getRun),

@@ -81,7 +81,7 @@ export async function executeAttempt(
     }
     if (finished.state === 'ready') return { ...ended(finished.outcome), ready: [claim.taskId] };
     const propagated = await patiently(
-      () => env.store.propagate(claim.taskId),
+      () => env.store.propagate(claim.taskId, { ...claim, state: finished.state }),
       patience(claim, env),
     );
     return { ...ended(finished.outcome), ...propagated };
@@ -177,7 +177,12 @@ async function prepare(claim: ClaimedTask, env: ExecutionEnvironment): Promise<P
   const executable = env.jobs.get(claim.serveKey);
   if (executable === undefined) throw new Error(`this runner has no code for ${claim.serveKey}`);
   const { dag, job } = await env.definitions.job(claim.dagId, claim.version, claim.jobId);
-  const { params, results } = await env.store.readInputs(claim.runId, job.dependsOn);
+  // A schedule gives its runs no params: what depends on nothing has nothing to read.
+  const isScheduled = claim.cause === 'schedule' || claim.cause === 'catch-up';
+  const { params, results } =
+    isScheduled && job.dependsOn.length === 0
+      ? { params: undefined, results: [] }
+      : await env.store.readInputs(claim.runId, job.dependsOn);
   return { dag, job, executable, params, results };
 }
 

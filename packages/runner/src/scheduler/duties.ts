@@ -25,7 +25,8 @@ export interface Duty {
 }
 
 const dagsPerTick = 200;
-const atOnce = 8;
+/** What one step takes on: a deposed leader stops between them. */
+const dagsAtOnce = 50;
 
 export const duties: readonly Duty[] = [
   // Due fires come first: their lateness is what people see.
@@ -60,25 +61,27 @@ export const duties: readonly Duty[] = [
 async function settleDueSchedules(env: DutyEnvironment): Promise<boolean> {
   const due = await env.store.findDueDags(dagsPerTick);
   let more = due.length === dagsPerTick;
-  await eachOf(due, async (dagId) => {
-    if (!env.isLeading()) return;
-    const settled = await env.store.settleSchedule(dagId);
+  const errors: unknown[] = [];
+  for (const dagIds of portionsOf(due)) {
+    if (!env.isLeading()) break;
+    const settled = await env.store.settleSchedules(dagIds);
     if (settled.more) more = true;
-    if (settled.created > 0) await admit(env, dagId);
-  });
+    errors.push(...settled.failed.map(({ error }) => error));
+    await admit(env, settled.created);
+  }
+  // Those that could be settled have been: what is thrown is reported, and tried again at the next tick.
+  if (errors.length > 0) throw errors[0];
   return more;
 }
 
 async function admitQueuedRuns(env: DutyEnvironment): Promise<boolean> {
   const dagIds = await env.store.findDagsWithQueuedRuns(dagsPerTick);
-  await eachOf(dagIds, async (dagId) => {
-    if (env.isLeading()) await admit(env, dagId);
-  });
+  for (const portion of portionsOf(dagIds)) if (env.isLeading()) await admit(env, portion);
   return false;
 }
 
-async function admit(env: DutyEnvironment, dagId: string): Promise<void> {
-  const admitted = await env.store.admitRuns(dagId);
+async function admit(env: DutyEnvironment, dagIds: readonly string[]): Promise<void> {
+  const admitted = await env.store.admitDags(dagIds);
   if (admitted.length > 0) env.onReady();
 }
 
@@ -108,15 +111,7 @@ async function woken(env: DutyEnvironment, changes: Promise<number>): Promise<bo
   return false;
 }
 
-/** Works on a few at a time; one that fails does not keep the others from their turn, and is thrown afterwards. */
-async function eachOf(ids: readonly string[], work: (id: string) => Promise<void>): Promise<void> {
-  const errors: unknown[] = [];
-  const queue = [...ids];
-  const worker = async () => {
-    for (let id = queue.shift(); id !== undefined; id = queue.shift()) {
-      await work(id).catch((error: unknown) => errors.push(error));
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(atOnce, ids.length) }, worker));
-  if (errors.length > 0) throw errors[0];
+function* portionsOf(ids: readonly string[]): Iterable<readonly string[]> {
+  for (let from = 0; from < ids.length; from += dagsAtOnce)
+    yield ids.slice(from, from + dagsAtOnce);
 }

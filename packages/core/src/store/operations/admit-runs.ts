@@ -30,7 +30,8 @@ import { takePlace } from './take-place.js';
 const runsAtOnce = 100;
 const startsAtOnce = 8;
 
-const queuedFields = {
+/** What admission reads of a queued run. */
+export const queuedFields = {
   dagId: 1,
   cause: 1,
   dueAt: 1,

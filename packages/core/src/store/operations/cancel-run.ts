@@ -13,7 +13,8 @@ import type { RunDocument, TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { NOW, settleStage } from '../task-transitions.js';
 import { closeRun } from './close-run.js';
-import { knownVersion, materialize } from './create-run.js';
+import { knownVersion } from './known-version.js';
+import { materializeRuns } from './materialize-runs.js';
 
 export async function cancelRun(
   context: StoreContext,
@@ -64,7 +65,8 @@ export async function carryOutCancel(context: StoreContext, runId: string): Prom
   const run = await runs.findOne({ _id: runId });
   if (run === null || run.cancelRequestedAt === null || isClosedRun(run.state)) return;
   if (!run.materialized) {
-    await materialize(context, run, await knownVersion(context, run.dagId, run.version));
+    const version = await knownVersion(context, run.dagId, run.version);
+    await materializeRuns(context, [{ run, version }]);
   }
   for (let round = 0; round < mostRounds; round++) {
     const waiting = await tasks.updateMany(

@@ -50,8 +50,8 @@ export async function claimTasks(
 ): Promise<ClaimedTask[]> {
   if (params.limit <= 0 || params.serveKeys.length === 0) return [];
   if (params.runId !== undefined) {
-    const serveKey = { $in: params.serveKeys.slice() };
-    return claimFrom(context, params, { runId: params.runId, serveKey }, params.limit);
+    const where = { runId: params.runId, serveKey: { $in: params.serveKeys.slice() } };
+    return takeCandidates(context, params, await findCandidates(context, where, params.limit));
   }
   const keysOfDag = groupByDag(params.serveKeys);
   const claimed: ClaimedTask[] = [];
@@ -64,10 +64,16 @@ export async function claimTasks(
   return claimed;
 }
 
-/** Pools of a list just read that others may have emptied before the rest is left for the next time. */
-const mostMisses = 5;
+/** How many pools are looked into side by side. */
+const poolsAtOnce = 16;
 
-/** Takes shares pool by pool until the limit is reached or a round finds nothing. */
+/** Pools of a list just read that others may have emptied before the rest is left for the next time. */
+const mostMisses = 16;
+
+/**
+ * Takes shares of the pools, one round after the other, until the limit is reached or they give no more: candidates are
+ * looked up pool by pool, side by side, and taken in one write.
+ */
 async function claimFromPools(
   context: StoreContext,
   params: ClaimParams,
@@ -77,20 +83,29 @@ async function claimFromPools(
 ): Promise<void> {
   const pools = list.pools.filter((pool) => keysOfDag.has(dagOf(pool)));
   const start = context.rotation.turn++ % Math.max(1, pools.length);
-  let open = [...pools.slice(start), ...pools.slice(0, start)];
-  let missesLeft = list.wasRead ? mostMisses : 1;
-  while (open.length > 0 && claimed.length < params.limit) {
-    const giving: string[] = [];
-    for (const [index, pool] of open.entries()) {
-      const missing = params.limit - claimed.length;
-      if (missing === 0) return;
-      const share = Math.ceil(missing / (open.length - index));
-      const got = await claimFromPool(context, params, pool, keysOfDag, share);
-      claimed.push(...got);
-      if (got.length === share) giving.push(pool);
-      if (got.length === 0 && --missesLeft === 0) return;
+  const open = [...pools.slice(start), ...pools.slice(0, start)];
+  // An empty pool in a list from the last time: it has to be read again.
+  let missesLeft = list.wasRead ? mostMisses : 0;
+  while (open.length > 0 && claimed.length < params.limit && missesLeft >= 0) {
+    const missing = params.limit - claimed.length;
+    const share = Math.ceil(missing / open.length);
+    const some = open.splice(0, Math.min(poolsAtOnce, missing));
+    if (missing === 1) {
+      const task = await takeFirst(context, params, some[0]!, keysOfDag);
+      if (task === null) missesLeft -= 1;
+      else claimed.push(task);
+      continue;
     }
-    open = giving;
+    const found = await Promise.all(
+      some.map((pool) => candidatesOf(context, pool, keysOfDag, share)),
+    );
+    const taken = await takeCandidates(context, params, found.flat().slice(0, missing));
+    claimed.push(...taken);
+    for (const [index, candidates] of found.entries()) {
+      if (candidates.length === 0) missesLeft -= 1;
+      // It may hold more. Where another claimer took everything, that one is at work here.
+      else if (candidates.length === share && taken.length > 0) open.push(some[index]!);
+    }
   }
 }
 
@@ -124,13 +139,40 @@ async function poolsWithWork(
   return { pools: found, wasRead: true };
 }
 
-async function claimFromPool(
+/** The claim of one task: the first of the pool, in one operation. Null when the pool is empty. */
+async function takeFirst(
   context: StoreContext,
   params: ClaimParams,
   pool: string,
   keysOfDag: ReadonlyMap<string, string[]>,
+): Promise<ClaimedTask | null> {
+  const where = await whereOf(context, pool, keysOfDag);
+  if (where === null) return null;
+  const task = await context.collections.tasks.findOneAndUpdate(
+    { state: 'ready', ...where },
+    claimPipeline(params, context.newId()) as unknown as UpdateFilter<TaskDocument>,
+    { sort: byPriorityAndAge, returnDocument: 'after', projection: claimedFields },
+  );
+  return task === null ? null : claimedTask(task);
+}
+
+/** Ready tasks of one pool in order of their claim. */
+async function candidatesOf(
+  context: StoreContext,
+  pool: string,
+  keysOfDag: ReadonlyMap<string, string[]>,
   limit: number,
-): Promise<ClaimedTask[]> {
+): Promise<string[]> {
+  const where = await whereOf(context, pool, keysOfDag);
+  return where === null ? [] : findCandidates(context, where, limit);
+}
+
+/** What of a pool the claimer can serve; null for nothing. */
+async function whereOf(
+  context: StoreContext,
+  pool: string,
+  keysOfDag: ReadonlyMap<string, string[]>,
+): Promise<Filter<TaskDocument> | null> {
   const dagId = dagOf(pool);
   let keys = keysOfDag.get(dagId) ?? [];
   if (keys.length > manyServeKeys) {
@@ -145,40 +187,43 @@ async function claimFromPool(
     const from = context.rotation.turn % keys.length;
     keys = [...keys.slice(from), ...keys.slice(0, from)].slice(0, mostServeKeys);
   }
-  if (keys.length === 0) return [];
-  return claimFrom(context, params, { dagId, pool, serveKey: { $in: keys } }, limit);
+  return keys.length === 0 ? null : { dagId, pool, serveKey: { $in: keys } };
 }
 
-async function claimFrom(
+async function findCandidates(
   context: StoreContext,
-  params: ClaimParams,
   where: Filter<TaskDocument>,
   limit: number,
+): Promise<string[]> {
+  const found = await context.collections.tasks
+    .find({ state: 'ready', ...where }, { projection: { _id: 1 } })
+    .sort(byPriorityAndAge)
+    .limit(limit)
+    .toArray();
+  return found.map((task) => task._id);
+}
+
+/** Takes those of the candidates that are still ready: another claimer may have been faster for some of them. */
+async function takeCandidates(
+  context: StoreContext,
+  params: ClaimParams,
+  ids: readonly string[],
 ): Promise<ClaimedTask[]> {
+  if (ids.length === 0) return [];
   const { tasks } = context.collections;
-  const filter: Filter<TaskDocument> = { state: 'ready', ...where };
   const claim = context.newId();
   const take = claimPipeline(params, claim) as unknown as UpdateFilter<TaskDocument>;
-  if (limit === 1) {
-    const task = await tasks.findOneAndUpdate(filter, take, {
-      sort: byPriorityAndAge,
+  if (ids.length === 1) {
+    const task = await tasks.findOneAndUpdate({ _id: ids[0]!, state: 'ready' }, take, {
       returnDocument: 'after',
       projection: claimedFields,
     });
     return task === null ? [] : [claimedTask(task)];
   }
-  const candidates = await tasks
-    .find(filter, { projection: { _id: 1 } })
-    .sort(byPriorityAndAge)
-    .limit(limit)
-    .toArray();
-  if (candidates.length === 0) return [];
-  const ids = candidates.map((task) => task._id);
-  // Another claimer may have been faster for some of them: each is taken only if it is still ready.
-  await tasks.updateMany({ _id: { $in: ids }, state: 'ready' }, take);
+  await tasks.updateMany({ _id: { $in: [...ids] }, state: 'ready' }, take);
   const taken = await tasks
     .find(
-      { _id: { $in: ids }, state: 'running', 'lease.claim': claim },
+      { _id: { $in: [...ids] }, state: 'running', 'lease.claim': claim },
       { projection: claimedFields },
     )
     .toArray();

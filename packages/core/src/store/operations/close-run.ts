@@ -17,7 +17,7 @@ import type { RunDocument, SlotDocument, TaskDocument } from '../collections.js'
 import type { StoreContext } from '../context.js';
 import { isDuplicateKey } from '../driver-errors.js';
 import { literal, NOW } from '../task-transitions.js';
-import { knownVersion } from './create-run.js';
+import { knownVersion } from './known-version.js';
 import { releasePlace } from './take-place.js';
 
 type ClosedState = Extract<RunState, 'succeeded' | 'failed' | 'cancelled'>;

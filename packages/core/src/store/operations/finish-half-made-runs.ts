@@ -1,7 +1,8 @@
 import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
 import { NOW } from '../task-transitions.js';
-import { knownVersion, materialize } from './create-run.js';
+import { knownVersion } from './known-version.js';
+import { materializeRuns } from './materialize-runs.js';
 import { workThrough } from './work-through.js';
 
 const runsAtOnce = 100;
@@ -22,8 +23,9 @@ export async function finishHalfMadeRuns(
     .sort({ createdAt: 1 })
     .limit(runsAtOnce)
     .toArray();
-  await workThrough(halfMade, async (run) =>
-    materialize(context, run, await knownVersion(context, run.dagId, run.version)),
-  );
+  await workThrough(halfMade, async (run) => {
+    const version = await knownVersion(context, run.dagId, run.version);
+    await materializeRuns(context, [{ run, version }]);
+  });
   return halfMade.length;
 }

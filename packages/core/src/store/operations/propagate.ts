@@ -27,9 +27,10 @@ import type { TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { isWideJoin } from '../fan-in.js';
 import { choose, moveTo, settleStage } from '../task-transitions.js';
+import type { ClosedTask as ClosedByCaller } from '../verbs/task-verbs.js';
 import type { KnownVersion } from '../version-cache.js';
 import { closeRun } from './close-run.js';
-import { knownVersion } from './create-run.js';
+import { knownVersion } from './known-version.js';
 
 type ClosedTask = Pick<
   TaskDocument,
@@ -51,10 +52,13 @@ const idsPerQuery = 1_000;
 export async function propagate(
   context: StoreContext,
   id: string,
+  closed?: ClosedByCaller,
 ): Promise<{ readonly ready: readonly string[]; readonly runClosed: boolean }> {
   const { tasks, runs } = context.collections;
   const [task, run] = await Promise.all([
-    tasks.findOne({ _id: id }, { projection: fields }),
+    closed === undefined || !isClosedTask(closed.state)
+      ? tasks.findOne({ _id: id }, { projection: fields })
+      : { ...closed, _id: id, propagated: false },
     runs.findOne({ _id: id.slice(0, id.indexOf('/')) }),
   ]);
   if (task === null || !isClosedTask(task.state)) return { ready: [], runClosed: false };

@@ -7,7 +7,7 @@
 import { isClosedRun } from '../../model/states.js';
 import type { StoreContext } from '../context.js';
 import { openingOf } from './place-key.js';
-import { releaseRoots, startRun } from './start-run.js';
+import { byOpening, releaseRoots, startRun } from './start-run.js';
 import { releasePlace } from './take-place.js';
 import { workThrough } from './work-through.js';
 
@@ -56,6 +56,12 @@ async function finishStarts(context: StoreContext): Promise<number> {
     .find({ state: 'running', started: false }, { projection: { openEpoch: 1 } })
     .limit(1_000)
     .toArray();
-  await workThrough(halfStarted, (run) => releaseRoots(context, run));
+  for (const [openEpoch, group] of byOpening(halfStarted)) {
+    await releaseRoots(
+      context,
+      openEpoch,
+      group.map((run) => run._id),
+    );
+  }
   return halfStarted.length;
 }

@@ -2,24 +2,51 @@ import type { UpdateFilter } from 'mongodb';
 import type { RunDocument, TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { choose, NOW, settleStage } from '../task-transitions.js';
-import type { RunOpening } from './place-key.js';
 import type { QueuedRun } from './queued-run.js';
 import { releasePlace } from './take-place.js';
 
+/** A run that has its place. */
+export type PlacedRun = Pick<QueuedRun, '_id' | 'dagId' | 'backfillId' | 'openEpoch'>;
+
+/** {@link startRuns} for one run. False: it did not start. */
+export async function startRun(context: StoreContext, run: PlacedRun): Promise<boolean> {
+  return (await startRuns(context, [run])).length === 1;
+}
+
 /**
- * Takes an admitted run from `queued` to `running` and makes its roots ready: see admit-runs.ts. Each step is
- * repeatable. False when the run cannot start any more (closed, refused, cancelled, not due): its place is given back.
+ * Takes admitted runs from `queued` to `running` and makes their roots ready: see admit-runs.ts. Each step is repeatable.
+ * Answers with those that started; a run that cannot start any more (closed, refused, cancelled, not due) gives its place back.
  */
-export async function startRun(
+export async function startRuns<Run extends PlacedRun>(
   context: StoreContext,
-  run: Pick<QueuedRun, '_id' | 'dagId' | 'backfillId' | 'openEpoch'>,
-): Promise<boolean> {
+  placed: readonly Run[],
+): Promise<Run[]> {
+  const started: Run[] = [];
+  for (const [openEpoch, group] of byOpening(placed)) {
+    const starting = await moveToRunning(context, openEpoch, group);
+    await releaseRoots(
+      context,
+      openEpoch,
+      starting.map((run) => run._id),
+    );
+    started.push(...starting);
+  }
+  return started;
+}
+
+async function moveToRunning<Run extends PlacedRun>(
+  context: StoreContext,
+  openEpoch: number,
+  group: readonly Run[],
+): Promise<readonly Run[]> {
   const { runs } = context.collections;
-  const moved = await runs.updateOne(
+  const which = { _id: { $in: group.map((run) => run._id) }, openEpoch };
+  const isOne = group.length === 1;
+  // The driver tries a write of one document again when its answer is lost.
+  const moved = await runs[isOne ? 'updateOne' : 'updateMany'](
     {
-      _id: run._id,
+      ...which,
       state: 'queued',
-      openEpoch: run.openEpoch,
       materialized: true,
       refused: null,
       cancelRequestedAt: null,
@@ -27,36 +54,51 @@ export async function startRun(
     },
     [{ $set: { state: 'running', startedAt: NOW } }] as unknown as UpdateFilter<RunDocument>,
   );
-  if (moved.matchedCount === 0) {
-    const seen = await runs.findOne(
-      { _id: run._id, openEpoch: run.openEpoch },
-      { projection: { state: 1, started: 1 } },
-    );
-    if (seen?.state !== 'running') {
-      await releasePlace(context, run);
-      return false;
-    }
-    // Another process admitted it, or this one before it died: what is missing is made up for.
-    if (seen.started) return false;
-  }
-  await releaseRoots(context, run);
-  return true;
+  if (moved.matchedCount === group.length) return group;
+  const seen = await runs.find(which, { projection: { state: 1, started: 1 } }).toArray();
+  const running = new Map(
+    seen.filter((run) => run.state === 'running').map((run) => [run._id, run]),
+  );
+  for (const run of group) if (!running.has(run._id)) await releasePlace(context, run);
+  // Moved by this call, or by another process, or by this one before it died: what is missing is made up for.
+  return group.filter((run) => running.get(run._id)?.started === false);
 }
 
 /**
- * Makes the roots of a running run ready and marks it started. In a retry, or a run of a part of the graph, the roots are the
- * tasks that wait for none of those that run; what the others have left them (a skip, say) decides them.
+ * Makes the roots of running runs ready and marks the runs started. In a retry, or a run of a part of the graph, the roots are
+ * the tasks that wait for none of those that run; what the others have left them (a skip, say) decides them.
  */
-export async function releaseRoots(context: StoreContext, run: RunOpening): Promise<void> {
+export async function releaseRoots(
+  context: StoreContext,
+  openEpoch: number,
+  runIds: readonly string[],
+): Promise<void> {
+  if (runIds.length === 0) return;
   const { runs, tasks } = context.collections;
-  const { _id, openEpoch } = run;
+  const runId = { $in: [...runIds] };
   await tasks.updateMany(
     openEpoch === 0
-      ? { runId: _id, state: 'blocked', root: true, openEpoch: { $exists: false } }
-      : { runId: _id, state: 'blocked', root: true, openEpoch },
+      ? { runId, state: 'blocked', root: true, openEpoch: { $exists: false } }
+      : { runId, state: 'blocked', root: true, openEpoch },
     decided as unknown as UpdateFilter<TaskDocument>,
   );
-  await runs.updateOne({ _id, openEpoch, state: 'running' }, { $set: { started: true } });
+  await runs[runIds.length === 1 ? 'updateOne' : 'updateMany'](
+    { _id: { $in: [...runIds] }, openEpoch, state: 'running' },
+    { $set: { started: true } },
+  );
+}
+
+/** Runs by the opening that they are in. */
+export function byOpening<Run extends { readonly openEpoch: number }>(
+  runs: readonly Run[],
+): Map<number, Run[]> {
+  const groups = new Map<number, Run[]>();
+  for (const run of runs) {
+    const group = groups.get(run.openEpoch);
+    if (group === undefined) groups.set(run.openEpoch, [run]);
+    else group.push(run);
+  }
+  return groups;
 }
 
 /** By what is known of the upstream tasks, all of which have reported: see propagate.ts. */

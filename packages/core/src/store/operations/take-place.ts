@@ -51,6 +51,42 @@ export async function takePlace(
   return holds !== null;
 }
 
+/** A run, and how many places its DAG has. */
+export interface PlaceWish<Run> {
+  readonly run: Run;
+  readonly maxActive: number;
+}
+
+/**
+ * Takes places of DAGs for several runs, in this order, by one conditional write each and all in one operation. Answers with
+ * the runs that have theirs, also from before.
+ */
+export async function takePlaces<Run extends Pick<QueuedRun, '_id' | 'dagId' | 'openEpoch'>>(
+  context: StoreContext,
+  wishes: readonly PlaceWish<Run>[],
+): Promise<Run[]> {
+  if (wishes.length === 0) return [];
+  const { dags } = context.collections;
+  const { matchedCount } = await dags.bulkWrite(
+    wishes.map(({ run, maxActive }) => ({
+      updateOne: {
+        filter: {
+          _id: run.dagId,
+          activeRunIds: { $ne: placeKey(run) },
+          [`activeRunIds.${maxActive - 1}`]: { $exists: false },
+        },
+        update: { $push: { activeRunIds: placeKey(run) } },
+      },
+    })),
+  );
+  if (matchedCount === wishes.length) return wishes.map(({ run }) => run);
+  const seen = await dags
+    .find({ _id: { $in: wishes.map(({ run }) => run.dagId) } }, { projection: { activeRunIds: 1 } })
+    .toArray();
+  const taken = new Set(seen.flatMap((dag) => dag.activeRunIds));
+  return wishes.flatMap(({ run }) => (taken.has(placeKey(run)) ? [run] : []));
+}
+
 /** Gives the place back, wherever it is. Repeatable; a run without one changes nothing. */
 export async function releasePlace(
   context: StoreContext,

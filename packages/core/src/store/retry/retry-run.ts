@@ -23,7 +23,7 @@ import { isClosedRun, type RunState } from '../../model/states.js';
 import { takeBackRun } from '../backfill/count-backfill-run.js';
 import type { RunDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
-import { knownVersion } from '../operations/create-run.js';
+import { knownVersion } from '../operations/known-version.js';
 import { literal, NOW } from '../task-transitions.js';
 import type { RetryResult } from '../verbs/run-verbs.js';
 import { chooseTasks, type RetrySelection } from './choose-tasks.js';

@@ -11,39 +11,71 @@ import type { FireRecord } from '../../model/run.js';
 import type { DagDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { missedOfFire, recordMissed } from '../expectations/record-missed.js';
-import { createRun } from '../operations/create-run.js';
+import { createRuns } from '../operations/create-run.js';
+import type { CreateRunParams } from '../verbs/run-verbs.js';
 import type { PendingDecision } from './pending-decision.js';
 import { recordFires } from './record-fires.js';
 
-/** Answers how many runs and lines are new: none of those that an earlier try had made. */
+/** A DAG as it was read, and the decision that is stored in it. */
+export interface Decided {
+  readonly dag: DagDocument;
+  readonly pending: PendingDecision;
+}
+
+/** What is new: nothing that an earlier try had made counts. */
+export interface CarriedOut {
+  /** Runs, by the DAG that they are of. */
+  readonly created: ReadonlyMap<string, number>;
+  /** Fires that lines stand for. */
+  readonly recorded: number;
+  /** DAGs whose decision could not be carried out, and stands as it was. */
+  readonly failed: ReadonlyMap<string, unknown>;
+}
+
+const runsAtOnce = 200;
+
+/** Carries out the decisions of several DAGs, each step for all of them at once. Throws when the database fails. */
 export async function carryOutPending(
   context: StoreContext,
-  dag: DagDocument,
-  pending: PendingDecision,
-): Promise<{ readonly created: number; readonly recorded: number }> {
-  let created = 0;
-  // One after the other: run ids grow with time, and the oldest date is to be the oldest run.
-  for (const run of pending.runs) {
-    const result = await createRun(context, {
-      dagId: dag._id,
-      version: pending.version,
-      slot: dateSlot(run.logicalDate),
-      cause: run.cause,
-      logicalDate: run.logicalDate,
-      dataInterval: run.dataInterval,
-      coalesced: run.coalesced,
-      expectFrom: run.dueAt,
-      ...(run.notBefore === null ? {} : { notBefore: run.notBefore }),
-    });
-    if (result.created) created += 1;
+  decided: readonly Decided[],
+): Promise<CarriedOut> {
+  const created = new Map<string, number>();
+  const failed = new Map<string, unknown>();
+  // In the order of the decisions: run ids grow with time, and the oldest date is to be the oldest run.
+  const wanted = decided.flatMap(({ dag, pending }) => runsOf(dag, pending));
+  for (let from = 0; from < wanted.length; from += runsAtOnce) {
+    const some = wanted.slice(from, from + runsAtOnce);
+    const outcomes = await createRuns(context, some);
+    for (const [index, outcome] of outcomes.entries()) {
+      const { dagId } = some[index]!;
+      if ('error' in outcome) failed.set(dagId, outcome.error);
+      else if (outcome.created) created.set(dagId, (created.get(dagId) ?? 0) + 1);
+    }
   }
-  const lines = pending.lines.map(
-    (line): FireRecord => ({ ...line, dagId: dag._id, runId: null, at: pending.decidedAt }),
+  const done = decided.filter(({ dag }) => !failed.has(dag._id));
+  const lines = done.flatMap(({ dag, pending }) =>
+    pending.lines.map(
+      (line): FireRecord => ({ ...line, dagId: dag._id, runId: null, at: pending.decidedAt }),
+    ),
   );
   const recorded = await recordFires(context, lines);
-  await recordMisses(context, dag, pending);
-  await moveCursor(context, dag, pending);
-  return { created, recorded };
+  for (const { dag, pending } of done) await recordMisses(context, dag, pending);
+  await moveCursors(context, done);
+  return { created, recorded, failed };
+}
+
+function runsOf(dag: DagDocument, pending: PendingDecision): CreateRunParams[] {
+  return pending.runs.map((run) => ({
+    dagId: dag._id,
+    version: pending.version,
+    slot: dateSlot(run.logicalDate),
+    cause: run.cause,
+    logicalDate: run.logicalDate,
+    dataInterval: run.dataInterval,
+    coalesced: run.coalesced,
+    expectFrom: run.dueAt,
+    ...(run.notBefore === null ? {} : { notBefore: run.notBefore }),
+  }));
 }
 
 /** What was expected of fires that never become runs: once for each, whoever repeats it. */
@@ -73,30 +105,32 @@ async function recordMisses(
 
 const defaultKeptMs = 30 * 86_400_000;
 
-/** Step 3. Matches nothing when somebody else has moved it: then this decision is done. */
-async function moveCursor(
-  context: StoreContext,
-  dag: DagDocument,
-  pending: PendingDecision,
-): Promise<void> {
-  await context.collections.dags.updateOne(
-    {
-      _id: dag._id,
-      nextFireAt: dag.nextFireAt,
-      scheduleRev: dag.scheduleRev,
-      'pending.decidedAt': pending.decidedAt,
-    },
-    {
-      $set: {
-        nextFireAt: pending.next,
-        nextJitterMs: pending.nextJitterMs,
-        carry: pending.carry,
-        broken: pending.broken,
-        pending: null,
+/** Step 3. Matches nothing where somebody else has moved the cursor: then that decision is done. */
+async function moveCursors(context: StoreContext, done: readonly Decided[]): Promise<void> {
+  if (done.length === 0) return;
+  await context.collections.dags.bulkWrite(
+    done.map(({ dag, pending }) => ({
+      updateOne: {
+        filter: {
+          _id: dag._id,
+          nextFireAt: dag.nextFireAt,
+          scheduleRev: dag.scheduleRev,
+          'pending.decidedAt': pending.decidedAt,
+        },
+        update: {
+          $set: {
+            nextFireAt: pending.next,
+            nextJitterMs: pending.nextJitterMs,
+            carry: pending.carry,
+            broken: pending.broken,
+            pending: null,
+          },
+          // Spans that the cursor has passed decide nothing any more. (`to: null`, the open one, compares with no date.)
+          $pull: { pausedSpans: { to: { $lte: pending.next ?? endOfTime } } },
+        },
       },
-      // Spans that the cursor has passed decide nothing any more. (`to: null`, the open one, compares with no date.)
-      $pull: { pausedSpans: { to: { $lte: pending.next ?? endOfTime } } },
-    },
+    })),
+    { ordered: false },
   );
 }
 

@@ -12,15 +12,22 @@ export interface DagReading {
 
 /** Null when there is no such DAG. The clock is the database's. */
 export async function readDag(context: StoreContext, dagId: string): Promise<DagReading | null> {
-  const [found] = await context.collections.dags
+  const [found] = await readDags(context, [dagId]);
+  return found ?? null;
+}
+
+/** Those of the DAGs that there are, in any order. The clock is the database's. */
+export async function readDags(
+  context: StoreContext,
+  dagIds: readonly string[],
+): Promise<DagReading[]> {
+  const found = await context.collections.dags
     .aggregate<DagDocument & { serverNow: Date }>([
-      { $match: { _id: dagId } },
+      { $match: { _id: { $in: [...dagIds] } } },
       { $addFields: { serverNow: '$$NOW' } },
     ])
     .toArray();
-  if (found === undefined) return null;
-  const { serverNow, ...dag } = found;
-  return { dag, now: serverNow };
+  return found.map(({ serverNow, ...dag }) => ({ dag, now: serverNow }));
 }
 
 /** Where a cursor stands, as the DAG's document has it. */

@@ -1,6 +1,6 @@
-import { MongoBulkWriteError } from 'mongodb';
 import type { FireRecord } from '../../model/run.js';
 import type { StoreContext } from '../context.js';
+import { duplicatesOf } from '../driver-errors.js';
 
 /**
  * Writes fires that did not become runs of their own. The first line about a date stands: `_id` is made of the DAG and
@@ -34,14 +34,4 @@ export async function recordFires(
 /** `_id` of the line that begins at this logical date. */
 export function fireKey(dagId: string, from: Date): string {
   return `${dagId}/${from.toISOString()}`;
-}
-
-/** Which documents of an insertMany were there already. Throws the error when anything else went wrong. */
-export function duplicatesOf(error: unknown): number[] {
-  if (!(error instanceof MongoBulkWriteError)) throw error;
-  const errors = Array.isArray(error.writeErrors) ? error.writeErrors : [error.writeErrors];
-  // A write concern that failed comes without write errors: the caller cannot tell what is there.
-  if (errors.length === 0 || error.result.getWriteConcernError() !== undefined) throw error;
-  if (errors.some((one) => one.code !== 11000)) throw error;
-  return errors.map((one) => one.index);
 }

@@ -24,14 +24,13 @@
 import { NotFoundError } from '../../errors.js';
 import type { DagDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
-import type { SettleResult } from '../verbs/dag-verbs.js';
-import { carryOutPending } from './carry-out-pending.js';
-import { isDue, isDueExpression, isReachedExpression, readDag } from './dag-cursor.js';
+import { convertDriverError } from '../driver-errors.js';
+import type { SettledDags, SettleResult } from '../verbs/dag-verbs.js';
+import { type CarriedOut, carryOutPending, type Decided } from './carry-out-pending.js';
+import { isDue, isDueExpression, isReachedExpression, readDags } from './dag-cursor.js';
 import { decidePending, type SettleMode } from './decide-pending.js';
 import type { PendingDecision } from './pending-decision.js';
 import { readVersion } from './read-version.js';
-
-const nothing: SettleResult = { created: 0, recorded: 0, more: false };
 
 /**
  * Finishes a stored decision as it stands, else decides one batch of what is due by the database's clock and carries it
@@ -39,7 +38,27 @@ const nothing: SettleResult = { created: 0, recorded: 0, more: false };
  * marked broken and throws nothing. Throws NotFoundError for a DAG that was never deployed.
  */
 export async function settleSchedule(context: StoreContext, dagId: string): Promise<SettleResult> {
-  return settleBatch(context, dagId, 'due');
+  return settleOne(context, dagId, 'due');
+}
+
+/**
+ * The same for many DAGs, each step for all of them in one operation: DAGs that fire at one instant wait for each other no
+ * longer than for the database. A DAG that fails is named and keeps none of the others from their turn.
+ */
+export async function settleSchedules(
+  context: StoreContext,
+  dagIds: readonly string[],
+): Promise<SettledDags> {
+  const settled = await settleBatch(context, dagIds, 'due');
+  return {
+    created: [...settled.created.keys()],
+    recorded: settled.recorded,
+    more: settled.more,
+    failed: [...settled.failed].map(([dagId, error]) => ({
+      dagId,
+      error: convertDriverError(error),
+    })),
+  };
 }
 
 /**
@@ -51,26 +70,55 @@ export async function settleAll(
   dagId: string,
   mode: SettleMode,
 ): Promise<void> {
-  while ((await settleBatch(context, dagId, mode)).more);
+  while ((await settleOne(context, dagId, mode)).more);
 }
 
-async function settleBatch(
+async function settleOne(
   context: StoreContext,
   dagId: string,
   mode: SettleMode,
 ): Promise<SettleResult> {
-  const reading = await readDag(context, dagId);
-  if (reading === null) throw new NotFoundError(`There is no DAG "${dagId}".`);
-  const { dag, now } = reading;
-  if (dag.pending !== null) {
-    const done = await carryOutPending(context, dag, dag.pending);
-    return { ...done, more: hasMore(dag.pending, now, mode) };
-  }
-  if (!isForDeciding(dag, now, mode)) return nothing;
-  const pending = decidePending(dag, await readVersion(context, dag), now, mode);
-  if (!(await storePending(context, dag, pending, mode))) return nothing;
-  const done = await carryOutPending(context, dag, pending);
-  return { ...done, more: hasMore(pending, now, mode) };
+  const settled = await settleBatch(context, [dagId], mode);
+  if (settled.found === 0) throw new NotFoundError(`There is no DAG "${dagId}".`);
+  if (settled.failed.has(dagId)) throw settled.failed.get(dagId);
+  const { recorded, more } = settled;
+  return { created: settled.created.get(dagId) ?? 0, recorded, more };
+}
+
+interface SettledBatch extends CarriedOut {
+  readonly found: number;
+  readonly more: boolean;
+}
+
+async function settleBatch(
+  context: StoreContext,
+  dagIds: readonly string[],
+  mode: SettleMode,
+): Promise<SettledBatch> {
+  const readings = await readDags(context, dagIds);
+  const unfinished = readings.flatMap(({ dag }) =>
+    dag.pending === null ? [] : [{ dag, pending: dag.pending }],
+  );
+  const forDeciding = readings.filter(
+    ({ dag, now }) => dag.pending === null && isForDeciding(dag, now, mode),
+  );
+  const decided = await Promise.all(
+    forDeciding.map(async ({ dag, now }) => ({
+      dag,
+      pending: decidePending(dag, await readVersion(context, dag), now, mode),
+    })),
+  );
+  const open = [...unfinished, ...(await storePending(context, decided, mode))];
+  const done = await carryOutPending(context, open);
+  const nowOf = new Map(readings.map(({ dag, now }) => [dag._id, now]));
+  return {
+    ...done,
+    found: readings.length,
+    more: open.some(
+      ({ dag, pending }) =>
+        !done.failed.has(dag._id) && hasMore(pending, nowOf.get(dag._id)!, mode),
+    ),
+  };
 }
 
 /** The part of the guard that can be told from the document alone; {@link storePending} repeats it on the server. */
@@ -80,27 +128,41 @@ function isForDeciding(dag: DagDocument, now: Date, mode: SettleMode): boolean {
   return isDue(dag, now) && (dag.pausedAt === null || mode === 'retire');
 }
 
-/** Step 1. False: another process decided, or changed the DAG, since it was read. */
+/**
+ * Step 1. Answers with what is to be carried out: where another process decided, or changed the DAG, since it was read, that
+ * is the other's decision or nothing.
+ */
 async function storePending(
   context: StoreContext,
-  dag: DagDocument,
-  pending: PendingDecision,
+  decided: readonly Decided[],
   mode: SettleMode,
-): Promise<boolean> {
-  const { matchedCount } = await context.collections.dags.updateOne(
-    {
-      _id: dag._id,
-      state: 'active',
-      // A run decided after a deploy is a run of the new version.
-      version: dag.version,
-      nextFireAt: dag.nextFireAt,
-      scheduleRev: dag.scheduleRev,
-      pending: null,
-      $expr: mode === 'replace' ? isReachedExpression : isDueExpression,
-    },
-    { $set: { pending } },
+): Promise<readonly Decided[]> {
+  if (decided.length === 0) return [];
+  const { dags } = context.collections;
+  const { matchedCount } = await dags.bulkWrite(
+    decided.map(({ dag, pending }) => ({
+      updateOne: {
+        filter: {
+          _id: dag._id,
+          state: 'active',
+          // A run decided after a deploy is a run of the new version.
+          version: dag.version,
+          nextFireAt: dag.nextFireAt,
+          scheduleRev: dag.scheduleRev,
+          pending: null,
+          $expr: mode === 'replace' ? isReachedExpression : isDueExpression,
+        },
+        update: { $set: { pending } },
+      },
+    })),
+    { ordered: false },
   );
-  return matchedCount === 1;
+  if (matchedCount === decided.length) return decided;
+  const seen = await readDags(
+    context,
+    decided.map(({ dag }) => dag._id),
+  );
+  return seen.flatMap(({ dag }) => (dag.pending === null ? [] : [{ dag, pending: dag.pending }]));
 }
 
 /** By the clock of the reading: an early "no" is put right by the next look, a "yes" costs one look. */

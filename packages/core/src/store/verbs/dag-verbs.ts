@@ -25,6 +25,16 @@ export interface SettleResult {
   readonly more: boolean;
 }
 
+/** What became of many DAGs at once. */
+export interface SettledDags {
+  /** DAGs for which this call created runs: they are to be admitted. */
+  readonly created: readonly string[];
+  readonly recorded: number;
+  readonly more: boolean;
+  /** DAGs that failed; they stay as they were and keep nobody else from their turn. */
+  readonly failed: readonly { readonly dagId: string; readonly error: unknown }[];
+}
+
 export interface DagVerbs {
   /**
    * Stores the version (immutable) and makes it current. Settles what the old schedule owes up to the database's now
@@ -52,6 +62,8 @@ export interface DagVerbs {
    * any time, twice, or to die in.
    */
   settleSchedule(dagId: string): Promise<SettleResult>;
+  /** The same for many DAGs, each step for all of them in one operation. DAGs that do not exist are left out. */
+  settleSchedules(dagIds: readonly string[]): Promise<SettledDags>;
 
   /** Opens a paused span at the database's now. Settles first. False when it was paused already. */
   pauseDag(dagId: string): Promise<boolean>;

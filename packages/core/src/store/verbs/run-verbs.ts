@@ -63,6 +63,8 @@ export interface RunVerbs {
    * but that run is looked at. Elsewhere runs still come in their turn.
    */
   admitRuns(dagId: string, only?: string): Promise<string[]>;
+  /** {@link RunVerbs.admitRuns} for many DAGs, each step for all of them in one operation. */
+  admitDags(dagIds: readonly string[]): Promise<string[]>;
   /** DAGs that have a materialised queued run whose `notBefore` has passed. */
   findDagsWithQueuedRuns(limit: number): Promise<string[]>;
   /** Checks every id in every `activeRunIds` (DAGs and backfills): closed or gone, pulled; still queued, admission completed. */

@@ -92,6 +92,16 @@ export interface Step {
   readonly value: unknown;
 }
 
+/** A task as the write that closed it left it. */
+export interface ClosedTask {
+  readonly runId: string;
+  readonly dagId: string;
+  readonly version: string;
+  readonly jobId: string;
+  readonly state: TaskState;
+  readonly generation: number;
+}
+
 export interface RescuedTask {
   readonly taskId: string;
   readonly runnerId: string;
@@ -135,10 +145,12 @@ export interface TaskVerbs {
   /**
    * Tells the dependents of a closed task, decides them, closes the run if nothing is open, releases its place, and
    * only then marks the task `propagated`. Repeatable after a death at any point.
-   * Returns ids of tasks that became ready, and whether the run closed.
+   * Returns ids of tasks that became ready, and whether the run closed. `closed` is what the caller's own write has just made of
+   * the task; without it the task is read.
    */
   propagate(
     taskId: string,
+    closed?: ClosedTask,
   ): Promise<{ readonly ready: readonly string[]; readonly runClosed: boolean }>;
   /** Pays marks `propagated: false` older than `olderThanMs` by the database's clock, whoever lives. Returns how many. */
   payPropagation(olderThanMs: number): Promise<number>;

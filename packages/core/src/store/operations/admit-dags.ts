@@ -1,0 +1,116 @@
+/**
+ * Admission for many DAGs at once. Whatever has a rule to apply (a refusal, a cancellation of older runs, a pause, a
+ * spacing, a backfill) goes DAG by DAG through admit-runs.ts; the rest, which is nearly everything, takes each of its steps for all
+ * DAGs in one operation. The steps, their guards and what a death leaves behind are those of admit-runs.ts.
+ */
+import type { DagDefinition } from '../../model/definition.js';
+import type { DagDocument, RunDocument } from '../collections.js';
+import type { StoreContext } from '../context.js';
+import { narrowTo } from '../server-time.js';
+import { NOW } from '../task-transitions.js';
+import { admitRuns, queuedFields } from './admit-runs.js';
+import type { QueuedRun } from './queued-run.js';
+import { startRuns } from './start-run.js';
+import { type PlaceWish, takePlaces } from './take-place.js';
+import { workThrough } from './work-through.js';
+
+/** Beyond so many queued runs in all DAGs together each DAG is looked at by itself. */
+const runsAtOnce = 500;
+
+type WaitingRun = QueuedRun & Pick<RunDocument, 'refused' | 'cancelRequestedAt'>;
+
+/**
+ * Admits the queued runs of these DAGs; answers with the ids of the runs that this call started. A DAG that fails does not keep
+ * the others from their turn: the first error is thrown at the end.
+ */
+export async function admitDags(
+  context: StoreContext,
+  dagIds: readonly string[],
+): Promise<string[]> {
+  if (dagIds.length === 0) return [];
+  const { dags, runs } = context.collections;
+  const latest = await narrowTo(context.clock);
+  const [found, waiting] = await Promise.all([
+    dags
+      .find(
+        { _id: { $in: [...dagIds] } },
+        { projection: { version: 1, pausedAt: 1, activeRunIds: 1 } },
+      )
+      .toArray(),
+    runs
+      .find(
+        {
+          dagId: { $in: [...dagIds] },
+          state: 'queued',
+          dueAt: { $lte: latest },
+          materialized: true,
+          $expr: { $lte: ['$dueAt', NOW] },
+        },
+        { projection: { ...queuedFields, refused: 1, cancelRequestedAt: 1 } },
+      )
+      .sort({ dueAt: 1, _id: 1 })
+      .limit(runsAtOnce + 1)
+      .toArray() as Promise<WaitingRun[]>,
+  ]);
+  const byDag = new Map<string, WaitingRun[]>();
+  for (const run of waiting) byDag.set(run.dagId, [...(byDag.get(run.dagId) ?? []), run]);
+  const free: QueuedRun[] = [];
+  const wishes: PlaceWish<QueuedRun>[] = [];
+  const byRule: string[] = waiting.length > runsAtOnce ? [...dagIds] : [];
+  for (const dag of byRule.length > 0 ? [] : found) {
+    const queue = byDag.get(dag._id) ?? [];
+    if (queue.length === 0) continue;
+    const known = await context.versions.get(dag._id, dag.version);
+    const plan = known === null ? null : planOf(dag, known.definition, queue);
+    if (plan === null) byRule.push(dag._id);
+    else {
+      free.push(...plan.free);
+      wishes.push(...plan.wishes);
+    }
+  }
+  const placed = await takePlaces(context, wishes);
+  const admitted = (await startRuns(context, [...free, ...placed])).map((run) => run._id);
+  await workThrough(byRule, async (dagId) => {
+    admitted.push(...(await admitRuns(context, dagId)));
+  });
+  return admitted;
+}
+
+/** Who starts without a place, and who wishes for one, in order. Null where a rule has to be applied. */
+function planOf(
+  dag: Pick<DagDocument, 'pausedAt' | 'activeRunIds'>,
+  rules: Pick<DagDefinition, 'overlap' | 'maxActiveRuns' | 'maxQueuedRuns' | 'misfire'>,
+  queue: readonly WaitingRun[],
+): {
+  readonly free: readonly QueuedRun[];
+  readonly wishes: readonly PlaceWish<QueuedRun>[];
+} | null {
+  const isSpaced = rules.misfire.spacingMs !== undefined;
+  const isPlain = (run: WaitingRun) =>
+    run.refused === null &&
+    run.cancelRequestedAt === null &&
+    run.backfillId === null &&
+    !(isSpaced && run.cause === 'catch-up');
+  if (dag.pausedAt !== null || !queue.every(isPlain)) return null;
+  const { overlap, maxActiveRuns: maxActive, maxQueuedRuns } = rules;
+  const places = Math.max(0, maxActive - dag.activeRunIds.length);
+  const wishesOf = (runs: readonly QueuedRun[]) =>
+    runs.slice(0, places).map((run) => ({ run, maxActive }));
+  switch (overlap) {
+    case 'allow':
+      return {
+        free: queue.filter((run) => run.cause !== 'catch-up'),
+        wishes: wishesOf(queue.filter((run) => run.cause === 'catch-up')),
+      };
+    case 'queue': {
+      const left = queue.slice(places).filter((run) => run.cause === 'schedule').length;
+      return left > maxQueuedRuns ? null : { free: [], wishes: wishesOf(queue) };
+    }
+    case 'skip':
+      return queue.length > places ? null : { free: [], wishes: wishesOf(queue) };
+    case 'cancel-previous': {
+      const isAlone = queue.length === 1 && dag.activeRunIds.length === 0;
+      return isAlone ? { free: [], wishes: wishesOf(queue) } : null;
+    }
+  }
+}
