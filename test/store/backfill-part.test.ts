@@ -247,7 +247,7 @@ describe('what runs', () => {
     await run(graph, 1);
     const [source] = await bench.store.listRuns({ dagId: graph.id });
     const slow = await bench.connect(async (operation, next) => {
-      if (operation.collection === 'runs' && operation.method === 'updateOne') {
+      if (operation.collection === 'runs' && operation.method === 'bulkWrite') {
         await bench.collections.tasks.deleteMany({ runId: source!.id });
       }
       return next();
