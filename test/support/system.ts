@@ -8,13 +8,13 @@ import {
   type Store,
 } from '@flowline/core/internal';
 import { Runner, type RunnerOptions } from '@flowline/runner';
-import { openTestDatabase } from './database.ts';
+import { openTestDatabase, type TestDatabase } from './database.ts';
 import { until } from './until.ts';
 
 /** A database with DAGs deployed, and runners in this process. */
 export interface System {
   readonly store: Store;
-  readonly connection: ConnectOptions;
+  readonly connection: ConnectOptions & { readonly database: string; readonly appName: string };
   /** Compiles and deploys; warnings are ignored, errors thrown. */
   deploy(classes: readonly object[]): Promise<void>;
   startRunner(classes: readonly object[], options?: RunnerOptions): Promise<Runner>;
@@ -26,9 +26,15 @@ export interface System {
   close(): Promise<void>;
 }
 
-export async function openSystem(): Promise<System> {
-  const database = await openTestDatabase();
-  const connection = { uri: database.uri, database: database.databaseName };
+/** On a fresh test database, or on the one that is given. */
+export async function openSystem(given?: TestDatabase): Promise<System> {
+  const database = given ?? (await openTestDatabase());
+  const connection = {
+    uri: database.uri,
+    database: database.databaseName,
+    // Names this system's connections, for fail points.
+    appName: `system-${database.databaseName}`,
+  };
   const store = await connectStore(connection);
   await store.prepare();
   const runners: Runner[] = [];

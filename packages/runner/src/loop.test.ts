@@ -78,4 +78,40 @@ describe('a loop', () => {
     await loop.stop();
     expect(turns).toBe(3);
   });
+
+  it('says how it is: a turn under way, the last that worked, failures in a row, and its death', async () => {
+    const { clock, sleeping, fire } = manualClock();
+    const deaths: unknown[] = [];
+    let outcome: () => Promise<number> = async () => 60_000;
+    let isDeaf = true;
+    const loop = new Loop({
+      name: 'test',
+      clock,
+      random: () => 0,
+      turn: () => outcome(),
+      onError: () => {
+        if (!isDeaf) throw new Error('even the telling fails');
+      },
+      onDeath: (error) => deaths.push(error),
+    });
+    expect(loop.pulse).toMatchObject({ isAlive: false, succeededAt: null });
+    loop.start();
+    expect(loop.pulse).toMatchObject({ isAlive: true, turnSince: 0 });
+    await sleeping();
+    expect(loop.pulse).toMatchObject({ turnSince: null, succeededAt: 0, failures: 0 });
+    outcome = async () => {
+      throw new StoreError('away', { retryable: true });
+    };
+    loop.wake();
+    await Promise.resolve();
+    await sleeping();
+    expect(loop.pulse).toMatchObject({ isAlive: true, failures: 1 });
+    expect(deaths).toEqual([]);
+    isDeaf = false;
+    fire();
+    await new Promise(setImmediate);
+    expect(loop.pulse.isAlive).toBe(false);
+    expect(deaths).toEqual([expect.objectContaining({ message: 'even the telling fails' })]);
+    await loop.stop();
+  });
 });

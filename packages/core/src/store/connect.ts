@@ -3,6 +3,7 @@ import { ConfigError } from '../errors.js';
 import type { ConnectionWatch } from './connection-watch.js';
 import { type ContextOptions, createContext } from './context.js';
 import { convertDriverError, withoutSecrets } from './driver-errors.js';
+import { repairDriver } from './driver-repair.js';
 import type { OperationInterceptor } from './intercept.js';
 import { createMongoStore } from './mongo-store.js';
 import type { Store } from './store.js';
@@ -67,12 +68,13 @@ export async function connectStore(
 }
 
 function createClient(options: ConnectOptions): MongoClient {
+  repairDriver();
   try {
     return new MongoClient(options.uri, {
       appName: options.appName ?? 'flowline',
       serverSelectionTimeoutMS: options.serverSelectionTimeoutMs ?? 3_000,
-      // A connection that is not made in this time is tried again: half a minute, the driver's own, is a long outage.
-      connectTimeoutMS: 5_000,
+      // A server that went silent is given up after this; half a minute, the driver's own, is longer than a lease.
+      ...(/[?&]connectTimeoutMS=/i.test(options.uri) ? {} : { connectTimeoutMS: 5_000 }),
       ...(options.clientOptions as MongoClientOptions | undefined),
       // What the protocols rest on is not for options or the URI to change.
       writeConcern: { w: 'majority' },
