@@ -6,10 +6,10 @@
  * go. If it hits the monitor of the server, that server stays unknown, and every later operation fails although the database
  * is back; if it hits an operation, that one never settles.
  *
- * driver-repair.ts ends that wait where it knows the inside of the driver. Here are two bounds by public means only, for a driver
- * that it does not know and for whatever else never answers. A monitor that has asked and heard nothing for longer than it may take is replaced:
- * the client is closed and connected again, its databases and collections go on with it. An operation that takes longer than
- * `longestOperationMs` is given up as a broken connection, which whoever asked repeats.
+ * driver-repair.ts ends that wait where it knows the inside of the driver. Here are two bounds by public means only, for a
+ * driver that it does not know and for whatever else never answers. A monitor that has asked and heard nothing for longer than
+ * it may take is replaced: the client is closed and connected again, its databases and collections go on with it. An operation
+ * that takes longer than `longestOperationMs` is given up as a broken connection, which whoever asked repeats.
  */
 import type { MongoClient } from 'mongodb';
 import { StoreError } from '../errors.js';
