@@ -89,6 +89,7 @@ else {
       'by the lease',
       recoveries.filter(({ provable }) => !provable),
     ),
+    `audited ${inWords(report.audited)}`,
     `at rest ${report.restSeconds.toFixed(1)} s after the last mishap`,
     `violations: ${report.violations.length}`,
     ...report.violations.map((violation) => `  ${violation}`),

@@ -115,7 +115,12 @@ export async function runChaos(options) {
     const violations = [...asked.violations, ...damage.violations];
     violations.push(...unexpectedEnds(slots, damage));
     tell('coming to rest');
-    const restMs = await comeToRest(store, violations, 90_000 + blockMs + leaseSeconds * 4_000);
+    const firstRestMs = await comeToRest(
+      store,
+      violations,
+      90_000 + blockMs + leaseSeconds * 4_000,
+    );
+    const audited = await auditAtRest(store, violations, leaseSeconds * 1_000);
     const runs = await allRuns(store);
     violations.push(...(await violationsOfHistory(store, runs, asked)));
     const journal = readJournal(journalFile);
@@ -137,7 +142,8 @@ export async function runChaos(options) {
       ...counts(runs),
       unrecordedEffects: countUnrecordedEffects(journal, runs),
       recoveries: recoveriesOf(journal, damage.kills),
-      restSeconds: restMs / 1_000,
+      restSeconds: firstRestMs / 1_000,
+      audited,
       violations,
       output:
         violations.length === 0
@@ -213,6 +219,19 @@ async function comeToRest(store, violations, deadlineMs) {
     }
     await pause(200, undefined);
   }
+}
+
+/**
+ * Everything that must hold, of the history alone; a step that is still allowed its lease and two polls is waited for.
+ * Returns how much was looked at.
+ */
+async function auditAtRest(store, violations, leaseMs) {
+  const pollMs = 2_000;
+  await pause(leaseMs + 2 * pollMs + 500, undefined);
+  const report = await store.audit({ atRest: true, leaseMs, pollMs });
+  for (const { invariant, subject, expected, found } of report.violations)
+    violations.push(`${invariant}: ${subject}: expected ${expected}, found ${found}`);
+  return report.counts;
 }
 
 /** Every run with its tasks. */

@@ -67,6 +67,7 @@ export type * from './store/verbs/audit-verbs.js';
 export { invariantNames } from './store/verbs/audit-verbs.js';
 export type * from './store/verbs/backfill-verbs.js';
 export type * from './store/verbs/dag-verbs.js';
+export type * from './store/verbs/examination-verbs.js';
 export type * from './store/verbs/expectation-verbs.js';
 export type * from './store/verbs/fleet-verbs.js';
 export type * from './store/verbs/log-verbs.js';

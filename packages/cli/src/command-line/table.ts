@@ -98,6 +98,11 @@ export const commandTable: readonly (CommandEntry | CommandGroup)[] = [
     load: () => import('../commands/dev.js'),
   },
   {
+    name: 'doctor',
+    summary: 'what is wrong with the database, the runners or the work',
+    load: () => import('../commands/doctor.js'),
+  },
+  {
     name: 'db',
     summary: 'the embedded development database by hand',
     commands: [

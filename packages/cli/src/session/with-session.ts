@@ -11,18 +11,22 @@ export interface Session {
   readonly store: Store;
 }
 
-/** Opens the database that the flags, the environment and the config name, and closes it when `use` is over. */
+/**
+ * Opens the database that the flags, the environment and the config name, and closes it when `use` is over. Collections and
+ * indexes are made first, unless `prepare` is false.
+ */
 export async function withSession<T>(
   flags: GlobalFlags,
   context: CommandContext,
   use: (session: Session) => Promise<T>,
+  { prepare = true }: { readonly prepare?: boolean } = {},
 ): Promise<T> {
   const settings = await settingsOf(flags, context);
   const database = await openDatabase(settings);
   try {
     const store = await connectStore(database.connection);
     try {
-      await store.prepare();
+      if (prepare) await store.prepare();
       return await use({ settings, connection: database.connection, store });
     } finally {
       await store.close();

@@ -71,6 +71,9 @@ export function createContext(
   };
 }
 
+/** MongoDB 4.4. */
+export const oldestWireVersion = 9;
+
 /** What `hello` says: the server's clock, and what kind of deployment it is. */
 export interface Hello {
   readonly localTime: Date;

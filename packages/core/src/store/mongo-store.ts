@@ -9,6 +9,9 @@ import { getDag, getVersion, listDags } from './deploy/dag-reads.js';
 import { deployDag, planDeploy } from './deploy/deploy-dag.js';
 import { retireDag } from './deploy/retire-dag.js';
 import { converting } from './driver-errors.js';
+import { examineDeployment } from './examination/examine-deployment.js';
+import { examineIndexes } from './examination/examine-indexes.js';
+import { examineOwed } from './examination/examine-owed.js';
 import {
   countMissed,
   listMissed,
@@ -91,6 +94,10 @@ export function createMongoStore(context: StoreContext): Store {
     measureClockOffset: (samples) => converting(() => context.clock.measure(samples)),
     watchReady: on(watchReady),
     prepare: on(prepare),
+
+    examineDeployment: on(examineDeployment),
+    examineIndexes: on(examineIndexes),
+    examineOwed: on(examineOwed),
     close: () => converting(() => context.watch.stop()),
 
     deployDag: on(deployDag),

@@ -2,6 +2,7 @@ import type { ClockMeasurement } from './server-time.js';
 import type { AuditVerbs } from './verbs/audit-verbs.js';
 import type { BackfillVerbs } from './verbs/backfill-verbs.js';
 import type { DagVerbs } from './verbs/dag-verbs.js';
+import type { ExaminationVerbs } from './verbs/examination-verbs.js';
 import type { ExpectationVerbs } from './verbs/expectation-verbs.js';
 import type { FleetVerbs } from './verbs/fleet-verbs.js';
 import type { LogVerbs } from './verbs/log-verbs.js';
@@ -21,7 +22,8 @@ export interface Store
     ExpectationVerbs,
     FleetVerbs,
     LogVerbs,
-    AuditVerbs {
+    AuditVerbs,
+    ExaminationVerbs {
   /** The database's clock, by a round trip. */
   readServerTime(): Promise<Date>;
   /** Last server time + monotonic time since: for display and for narrowing, never for deciding. */

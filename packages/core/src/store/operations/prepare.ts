@@ -1,9 +1,6 @@
 import { StoreError } from '../../errors.js';
 import { type Collections, createIndexes } from '../collections.js';
-import { hello, type StoreContext } from '../context.js';
-
-/** MongoDB 4.4. */
-const oldestWireVersion = 9;
+import { hello, oldestWireVersion, type StoreContext } from '../context.js';
 
 /** Creates collections and indexes. Refuses a server that is too old, and sharded collections of ours. */
 export async function prepare(context: StoreContext): Promise<void> {
@@ -19,6 +16,18 @@ export async function prepare(context: StoreContext): Promise<void> {
 
 /** Unique slots and the claim need each collection on one shard. */
 async function refuseSharded(context: StoreContext): Promise<void> {
+  const sharded = await shardedCollections(context);
+  if (sharded.length === 0) return;
+  throw new StoreError(
+    `These collections are sharded, and Flowline's must not be: ${sharded.join(', ')}.`,
+    {
+      hint: 'Use a database whose collections are not sharded; a sharded cluster is fine otherwise.',
+    },
+  );
+}
+
+/** Full names of those of our collections that are sharded. Ask behind mongos only: elsewhere nothing is. */
+export async function shardedCollections(context: StoreContext): Promise<string[]> {
   const names = Object.keys(context.collections) as (keyof Collections)[];
   const sharded = await context.client
     .db('config')
@@ -29,11 +38,5 @@ async function refuseSharded(context: StoreContext): Promise<void> {
       unsplittable: { $ne: true },
     })
     .toArray();
-  if (sharded.length === 0) return;
-  throw new StoreError(
-    `These collections are sharded, and Flowline's must not be: ${sharded.map((one) => one._id).join(', ')}.`,
-    {
-      hint: 'Use a database whose collections are not sharded; a sharded cluster is fine otherwise.',
-    },
-  );
+  return sharded.map(({ _id }) => _id);
 }
