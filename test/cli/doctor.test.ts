@@ -51,7 +51,10 @@ const longAgo = new Date(Date.now() - 3_600_000);
 test('an empty database is told and left as it is; a deployed one is healthy', async () => {
   const empty = await doctor();
   expect(empty).toMatchObject({ code: 0, faults: [] });
-  expect(empty.by.indexes).toMatchObject({ state: 'warning', message: expect.stringMatching('nothing was deployed') });
+  expect(empty.by.indexes).toMatchObject({
+    state: 'warning',
+    message: expect.stringMatching('nothing was deployed'),
+  });
   expect(await db.listCollections().toArray()).toEqual([]);
   await flow.here(['deploy', 'held.job.ts']);
   const deployed = await doctor();
@@ -117,7 +120,10 @@ test('work that a dead fleet left: told, paid by --fix, and then nothing is left
   await runners.updateOne({ _id: 'gone' }, { $set: { heartbeatAt: longAgo } });
   const found = await doctor();
   expect(found.code).toBe(1);
-  expect(found.by.runners).toMatchObject({ state: 'warning', details: [expect.stringMatching(/^gone \(gone, pid 1\)/)] });
+  expect(found.by.runners).toMatchObject({
+    state: 'warning',
+    details: [expect.stringMatching(/^gone \(gone, pid 1\)/)],
+  });
   expect(found.by['owed work']?.details).toEqual([
     `1 running task whose lease has expired: ${lost.id}/held`,
     `1 task whose dependents were not told: ${half.id}/held`,
