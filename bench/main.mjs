@@ -16,7 +16,15 @@ const { values: flags } = parseArgs({
     json: { type: 'string', default: fileURLToPath(new URL('results.json', import.meta.url)) },
   },
 });
-const files = ['start-up', 'trigger-latency', 'diamond', 'drain', 'cron-lateness', 'idle-load'];
+const files = [
+  'start-up',
+  'trigger-latency',
+  'diamond',
+  'drain',
+  'cron-lateness',
+  'idle-load',
+  'long-backfill',
+];
 const chosen =
   flags.only === undefined ? files : files.filter((file) => flags.only.split(',').includes(file));
 if (chosen.length === 0)

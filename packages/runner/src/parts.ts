@@ -111,7 +111,9 @@ export function wireParts(store: Store, wiring: Wiring): Parts {
   async function fillPlaces(dagId: string | null): Promise<void> {
     try {
       const admitted =
-        dagId === null ? await store.feedBackfills() : (await store.admitDags([dagId])).length;
+        dagId === null
+          ? await store.feedBackfills({ placesOnly: true })
+          : (await store.admitDags([dagId])).length;
       if (admitted > 0) claimer?.wake();
     } catch (error) {
       settings.log('debug', 'a free place is left to the leader', { error });

@@ -16,9 +16,9 @@ export function estimateEnd(
   pastMs: readonly number[] = [],
 ): EndEstimate | null {
   if (backfill.state !== 'running') return null;
-  const { queued, running, maxActive } = backfill;
+  const { queued, running, maxActive, recentEnds } = backfill;
   const durationsMs = backfill.durationsMs.length > 0 ? backfill.durationsMs : pastMs;
-  const leftMs = estimateLeftMs({ queued, running, maxActive, durationsMs });
+  const leftMs = estimateLeftMs({ queued, running, maxActive, durationsMs, recentEnds });
   if (leftMs === null) return null;
   return { leftMs, at: new Date(store.estimateServerTime().getTime() + leftMs) };
 }

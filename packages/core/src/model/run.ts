@@ -194,6 +194,8 @@ export interface Backfill {
   readonly queued: number;
   /** How long the runs took that closed last, in milliseconds: at most 50. */
   readonly durationsMs: readonly number[];
+  /** When they closed, in the order of counting; none from before the last resume. */
+  readonly recentEnds: readonly Date[];
   /** Dates that turned out to be nothing to run when their turn came, and why: the newest ones, at most 20. */
   readonly passedOver: readonly { readonly at: Date; readonly because: string }[];
 }

@@ -305,8 +305,10 @@ export interface BackfillDocument {
   succeeded: number;
   failed: number;
   cancelled: number;
-  /** How long the runs took that closed last, from start to end. Absent before the first. */
-  durationsMs?: number[];
+  /** The runs that closed last: when, and how long they took from their start. Absent before the first. */
+  recent?: { at: Date; ms: number }[];
+  /** Since when it goes on without a pause. Absent before the first resume. */
+  resumedAt?: Date;
   /** How many dates the plan gives work; they stand in `backfillDates`. */
   planned: number;
   /** How many of those have had their turn: their run was made, or their slot was found taken. */

@@ -79,7 +79,10 @@ export function toBackfill(backfill: BackfillDocument): Backfill {
     skipped: backfill.skipped,
     running,
     queued: backfill.planned - backfill.cursor + backfill.openRunIds.length - running,
-    durationsMs: backfill.durationsMs ?? [],
+    durationsMs: (backfill.recent ?? []).map(({ ms }) => ms),
+    recentEnds: (backfill.recent ?? [])
+      .map(({ at }) => at)
+      .filter((at) => backfill.resumedAt === undefined || at >= backfill.resumedAt),
     passedOver: backfill.passedOver ?? [],
   };
 }

@@ -76,7 +76,9 @@ async function move(
 ): Promise<BackfillDocument> {
   const moved = await context.collections.backfills.findOneAndUpdate(
     { _id: id, state: from },
-    { $set: { state: to } },
+    [
+      { $set: { state: to, ...(to === 'running' ? { resumedAt: NOW } : {}) } },
+    ] as unknown as UpdateFilter<BackfillDocument>,
     { returnDocument: 'after' },
   );
   if (moved !== null) return moved;

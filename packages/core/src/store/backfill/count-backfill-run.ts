@@ -15,10 +15,11 @@ import type { StoreContext } from '../context.js';
 import { placeKey } from '../operations/place-key.js';
 import { literal, NOW } from '../task-transitions.js';
 
-/** So many durations of closed runs are kept: what the end of a backfill is estimated from. */
-const durationsKept = 50;
+/** So many ends of runs are kept: what the end of a backfill is estimated from. */
+const endsKept = 50;
 
-type CountedRun = Pick<
+/** What counting reads of a run. */
+export type CountedRun = Pick<
   RunDocument,
   '_id' | 'backfillId' | 'state' | 'openEpoch' | 'startedAt' | 'endedAt'
 >;
@@ -41,7 +42,7 @@ export async function countBackfillRun(context: StoreContext, run: CountedRun): 
           openRunIds: without('$openRunIds'),
           activeRunIds: without('$activeRunIds'),
           [run.state]: { $add: [`$${run.state}`, 1] },
-          ...durationsWith(run),
+          ...recentWith(run),
         },
       },
     ] as unknown as UpdateFilter<BackfillDocument>,
@@ -50,13 +51,13 @@ export async function countBackfillRun(context: StoreContext, run: CountedRun): 
   if (counted !== null && isDone(counted)) await endBackfill(context, counted._id);
 }
 
-/** The newest durations with this run's. What was cancelled says nothing about how long a run takes. */
-function durationsWith(run: CountedRun): Document {
+/** The newest ends with this run's. What was cancelled says nothing about how long a run takes. */
+function recentWith(run: CountedRun): Document {
   if (run.startedAt === null || run.state === 'cancelled') return {};
-  const durationMs = { $subtract: [run.endedAt ?? NOW, run.startedAt] };
-  const before = { $ifNull: ['$durationsMs', []] };
+  const at = run.endedAt ?? NOW;
+  const end = { at, ms: { $subtract: [at, run.startedAt] } };
   return {
-    durationsMs: { $slice: [{ $concatArrays: [before, [durationMs]] }, -durationsKept] },
+    recent: { $slice: [{ $concatArrays: [{ $ifNull: ['$recent', []] }, [end]] }, -endsKept] },
   };
 }
 

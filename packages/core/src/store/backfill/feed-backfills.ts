@@ -4,18 +4,17 @@
  * Authority: the backfill's document. `cursor` is the place in the plan, `openRunIds` the window, `activeRunIds` the places that
  * admission gives. Any process may feed at any time, several at once.
  *
- * One date:
- * 1. Its run is created, in the slot that the plan fixed. Dying here leaves a queued run that nobody admits on its own:
- *    the next feeding, at the same cursor, finds the slot taken by a run of this backfill and goes on with it.
- * 2. One compare-and-set on (state, cursor) moves the cursor and puts the run into `openRunIds`, or counts the date as skipped
- *    when the slot belongs to somebody else. Of two feeders at one cursor one wins; both meant the same run.
- * 3. The run takes a place and starts (admit-runs.ts, start-run.ts). Dying before or in it: the next feeding, or any
- *    admission of the DAG, does it.
+ * Some dates, as many as there is room for and at most eight:
+ * 1. Their runs are created, each in the slot that the plan fixed. Dying here leaves queued runs that nobody admits on their
+ *    own: the next feeding, at the same cursor, finds the slots taken by runs of this backfill and goes on with them.
+ * 2. One compare-and-set on (state, cursor, room) moves the cursor, puts the runs into `openRunIds` and gives them their places;
+ *    dates whose slot belongs to somebody else are counted as skipped. Of two feeders at one cursor one wins; both meant the
+ *    same runs.
+ * 3. The runs start (start-run.ts). Dying before or in it: repair-places.ts does it.
  *
  * A cancellation between 1 and 2 leaves a queued run outside the window. Each feeding looks at the few queued runs of
  * backfills and cancels those whose backfill has ended.
  */
-import type { UpdateFilter } from 'mongodb';
 import { dateSlot } from '../../model/ids.js';
 import { isClosedRun } from '../../model/states.js';
 import type { BackfillDatesDocument, BackfillDocument } from '../collections.js';
@@ -26,33 +25,34 @@ import { inputsOfPart, readResults } from '../operations/leave-out-tasks.js';
 import { openingOf, type RunOpening } from '../operations/place-key.js';
 import { startRun } from '../operations/start-run.js';
 import { takePlace } from '../operations/take-place.js';
+import { workThrough } from '../operations/work-through.js';
 import { fromPayload } from '../payload/payload.js';
 import { cancelStrays } from './cancel-strays.js';
-import { countBackfillRun, endBackfill, isDone } from './count-backfill-run.js';
+import { type CountedRun, countBackfillRun, endBackfill, isDone } from './count-backfill-run.js';
+import { countClosed, countedFields } from './count-closed.js';
 
 const backfillsAtOnce = 1_000;
 
-const countedFields = {
-  state: 1,
-  backfillId: 1,
-  openEpoch: 1,
-  startedAt: 1,
-  endedAt: 1,
-} as const;
-
 /**
  * Creates and admits the next runs of every running backfill, up to its `maxActive`; counts runs that closed unnoticed; ends
- * backfills that are done. Returns how many runs were admitted. Repeatable. One backfill that fails does not stop the others:
+ * backfills that are done. `placesOnly` is for whoever has just closed a run: nothing but room is looked for. Returns how
+ * many runs were admitted. Repeatable. One backfill that fails does not stop the others:
  * the first error is thrown at the end.
  */
-export async function feedBackfills(context: StoreContext): Promise<number> {
+export async function feedBackfills(
+  context: StoreContext,
+  options: { readonly placesOnly?: boolean } = {},
+): Promise<number> {
   const { backfills } = context.collections;
-  await cancelStrays(context);
-  const ended = await backfills
-    .find({ state: { $in: ['paused', 'cancelled'] }, 'openRunIds.0': { $exists: true } })
-    .limit(backfillsAtOnce)
-    .toArray();
-  for (const backfill of ended) await countClosed(context, backfill);
+  const isThorough = options.placesOnly !== true;
+  if (isThorough) {
+    await cancelStrays(context);
+    const ended = await backfills
+      .find({ state: { $in: ['paused', 'cancelled'] }, 'openRunIds.0': { $exists: true } })
+      .limit(backfillsAtOnce)
+      .toArray();
+    for (const backfill of ended) await countClosed(context, backfill);
+  }
   const running = await backfills
     .find({ state: 'running' })
     .sort({ createdAt: 1 })
@@ -62,7 +62,7 @@ export async function feedBackfills(context: StoreContext): Promise<number> {
   const errors: unknown[] = [];
   for (const backfill of running) {
     try {
-      admitted += await new Feeding(context, backfill).run();
+      admitted += await new Feeding(context, backfill).run(isThorough);
     } catch (error) {
       errors.push(error);
     }
@@ -72,13 +72,12 @@ export async function feedBackfills(context: StoreContext): Promise<number> {
 }
 
 type PlannedTurn = BackfillDatesDocument['dates'][number];
-type Turn = { readonly runId: string } | { readonly because: string };
+type Turn = { readonly runId: string } | { readonly at: Date; readonly because: string };
 
 const passedOverKept = 20;
 
-function passedOver(because: string): Turn {
-  return { because };
-}
+/** Dates that are fed together. */
+const datesAtOnce = 8;
 
 /** One look at one backfill. */
 class Feeding {
@@ -93,12 +92,14 @@ class Feeding {
     this.#backfill = backfill;
   }
 
-  async run(): Promise<number> {
-    await this.#admitWaiting();
-    await countClosed(this.#context, this.#backfill);
-    await this.#read();
+  /** `isThorough`: also what somebody left who died. */
+  async run(isThorough: boolean): Promise<number> {
+    if (isThorough) {
+      await this.#admitWaiting();
+      if (await countClosed(this.#context, this.#backfill)) await this.#read();
+    }
     while (this.#hasRoom()) {
-      if (!(await this.#feedOne())) await this.#read();
+      if (!(await this.#feedSome())) await this.#read();
     }
     if (this.#backfill.state === 'running' && isDone(this.#backfill)) {
       await endBackfill(this.#context, this.#backfill._id);
@@ -127,46 +128,46 @@ class Feeding {
     }
   }
 
-  /** One date, steps 1 to 3. False: another process moved the cursor, or the backfill stopped. */
-  async #feedOne(): Promise<boolean> {
-    const { _id, cursor } = this.#backfill;
-    const date = await this.#dateAt(cursor);
-    const turn =
-      date === null ? passedOver('its place in the plan is gone') : await this.#take(date);
-    const runId = 'runId' in turn ? turn.runId : null;
-    const update: UpdateFilter<BackfillDocument> =
-      'runId' in turn
-        ? { $inc: { cursor: 1 }, $push: { openRunIds: turn.runId } }
-        : {
-            $inc: { cursor: 1, skipped: 1 },
-            $push: {
-              passedOver: {
-                $each: [{ at: date?.at ?? this.#backfill.from, because: turn.because }],
-                $slice: -passedOverKept,
-              },
-            },
-          };
+  /** The next dates, steps 1 to 3. False: another process moved the cursor, or the backfill stopped. */
+  async #feedSome(): Promise<boolean> {
+    const { _id, cursor, maxActive, openRunIds, from } = this.#backfill;
+    const dates = await this.#datesAt(cursor, Math.min(datesAtOnce, maxActive - openRunIds.length));
+    const turns =
+      dates.length === 0
+        ? [{ at: from, because: 'its place in the plan is gone' }]
+        : await Promise.all(dates.map((date) => this.#take(date)));
+    const made = turns.flatMap((turn) => ('runId' in turn ? [turn.runId] : []));
+    const passedOver = turns.flatMap((turn) => ('runId' in turn ? [] : [turn]));
     const fed = await this.#context.collections.backfills.findOneAndUpdate(
-      { _id, state: 'running', cursor, ...(runId === null ? {} : this.#windowGuard()) },
-      update,
+      // The window is never exceeded, also by two feeders.
+      {
+        _id,
+        state: 'running',
+        cursor,
+        ...(made.length === 0 ? {} : hasRoomFor(made.length, maxActive)),
+      },
+      {
+        $inc: { cursor: turns.length, skipped: passedOver.length },
+        $push: {
+          openRunIds: { $each: made },
+          // Whoever is in the window for the first time has its place at once: there are as many.
+          activeRunIds: { $each: made },
+          passedOver: { $each: passedOver, $slice: -passedOverKept },
+        },
+      },
       { returnDocument: 'after' },
     );
     if (fed === null) return false;
     this.#backfill = fed;
-    if (runId !== null) await this.#admit({ _id: runId, openEpoch: 0 });
+    await workThrough(made, (runId) => this.#start({ _id: runId, openEpoch: 0 }));
     return true;
-  }
-
-  /** The window is never exceeded, also by two feeders. */
-  #windowGuard(): Record<string, unknown> {
-    return { [`openRunIds.${this.#backfill.maxActive - 1}`]: { $exists: false } };
   }
 
   /** The run of a date, or why it gets none: its slot belongs to a run of somebody else, or what it stands on is gone. */
   async #take(date: PlannedTurn): Promise<Turn> {
     const { _id, dagId, version, params, reason, jobs } = this.#backfill;
     if (date.source !== undefined && !(await this.#hasInputs(date.source))) {
-      return passedOver(`the results of run ${date.source} are gone or about to be`);
+      return { at: date.at, because: `the results of run ${date.source} are gone or about to be` };
     }
     const { runId, created } = await createRun(this.#context, {
       dagId,
@@ -186,7 +187,8 @@ class Feeding {
       { _id: runId },
       { projection: { backfillId: 1 } },
     );
-    return run?.backfillId === _id ? { runId } : passedOver(`run ${runId} has it`);
+    if (run?.backfillId === _id) return { runId };
+    return { at: date.at, because: `run ${runId} has it` };
   }
 
   /** An hour is left at least: the copies are made at once. */
@@ -203,27 +205,44 @@ class Feeding {
     return (await readResults(this.#context, source, inputs)).size === inputs.length;
   }
 
+  /** A run of the window that has no place yet: a retried one, or one whose place was given back. */
   async #admit(opening: RunOpening): Promise<void> {
     const { _id, dagId } = this.#backfill;
-    const run = { ...opening, dagId, backfillId: _id };
-    const seen = await this.#context.collections.runs.findOne(
-      { _id: opening._id },
-      { projection: countedFields },
-    );
-    // A retry that is being prepared has its key here before its run is open.
-    if (seen?.openEpoch !== opening.openEpoch) return;
-    if (seen.state === 'queued') {
-      if (!(await takePlace(this.#context, run, 0))) return;
-      if (await startRun(this.#context, run)) this.#admitted += 1;
-    } else if (isClosedRun(seen.state)) {
-      // Cancelled before it had its turn, or so quick that it closed before the cursor moved.
-      await countBackfillRun(this.#context, seen);
-      await this.#read();
+    const seen = await this.#look(opening);
+    if (seen?.state === 'queued') {
+      const run = { ...opening, dagId, backfillId: _id };
+      if (await takePlace(this.#context, run, 0)) await this.#start(opening);
+    } else if (seen !== null && isClosedRun(seen.state)) {
+      await this.#count(seen);
     }
   }
 
-  /** The date at a place of the plan. Null when its stretch is not there (somebody removed it): the date is skipped. */
-  async #dateAt(place: number): Promise<BackfillDatesDocument['dates'][number] | null> {
+  /** Starts a run that has its place; counts it if it closed before: cancelled, or so quick. */
+  async #start(opening: RunOpening): Promise<void> {
+    const { _id, dagId } = this.#backfill;
+    if (await startRun(this.#context, { ...opening, dagId, backfillId: _id })) {
+      this.#admitted += 1;
+      return;
+    }
+    const seen = await this.#look(opening);
+    if (seen !== null && isClosedRun(seen.state)) await this.#count(seen);
+  }
+
+  /** Null when it is gone, or is not in this opening: a retry that is being prepared has its key here before its run is open. */
+  #look({ _id, openEpoch }: RunOpening) {
+    return this.#context.collections.runs.findOne(
+      { _id, openEpoch },
+      { projection: countedFields },
+    );
+  }
+
+  async #count(run: CountedRun): Promise<void> {
+    await countBackfillRun(this.#context, run);
+    await this.#read();
+  }
+
+  /** Up to so many dates from a place of the plan on. None when its stretch is not there: somebody removed it. */
+  async #datesAt(place: number, most: number): Promise<PlannedTurn[]> {
     const has = (stretch: BackfillDatesDocument | null) =>
       stretch !== null && place >= stretch.start && place < stretch.start + stretch.dates.length;
     if (!has(this.#stretch)) {
@@ -233,30 +252,12 @@ class Feeding {
         .limit(1)
         .next();
     }
-    if (!has(this.#stretch)) return null;
-    return this.#stretch!.dates[place - this.#stretch!.start] ?? null;
+    if (!has(this.#stretch)) return [];
+    const { dates, start } = this.#stretch!;
+    return dates.slice(place - start, place - start + most);
   }
 }
 
-/** Counts the runs of the window that are closed, or gone: whoever closed them died before counting. */
-async function countClosed(context: StoreContext, backfill: BackfillDocument): Promise<void> {
-  if (backfill.openRunIds.length === 0) return;
-  const { runs, slots } = context.collections;
-  const openings = backfill.openRunIds.map(openingOf);
-  const found = await runs
-    .find({ _id: { $in: openings.map(({ _id }) => _id) } }, { projection: countedFields })
-    .toArray();
-  for (const run of found) await countBackfillRun(context, run);
-  const there = new Set(found.map((run) => run._id));
-  for (const { _id, openEpoch } of openings) {
-    if (there.has(_id)) continue;
-    // Removed by retention: its slot remembers how it ended.
-    const slot = await slots.findOne({ dagId: backfill.dagId, runId: _id });
-    const outcome = slot?.outcome ?? 'refused';
-    const state = outcome === 'refused' ? 'cancelled' : outcome;
-    await countBackfillRun(context, {
-      ...{ _id, openEpoch, backfillId: backfill._id, state },
-      ...{ startedAt: null, endedAt: null },
-    });
-  }
+function hasRoomFor(runs: number, maxActive: number): Record<string, unknown> {
+  return { [`openRunIds.${maxActive - runs}`]: { $exists: false } };
 }

@@ -48,7 +48,10 @@ export interface BackfillVerbs {
   /** Stores the plan as a backfill. With no date to run it is stored closed. */
   createBackfill(request: BackfillRequest): Promise<Backfill>;
   /** Creates and admits the next runs of every running backfill up to its maxActive; closes those that are done. Repeatable. */
-  feedBackfills(): Promise<number>;
+  feedBackfills(options?: {
+    /** Only what has room is looked at, as after the end of a run; what somebody left who died is the leader's. */
+    readonly placesOnly?: boolean;
+  }): Promise<number>;
   getBackfill(id: string): Promise<Backfill | null>;
   listBackfills(filter?: {
     readonly dagId?: string;
