@@ -4,7 +4,7 @@
  * Authority: the backfill's document. `cursor` is the place in the plan, `openRunIds` the window, `activeRunIds` the places that
  * admission gives. Any process may feed at any time, several at once.
  *
- * Some dates, as many as there is room for and at most eight:
+ * Some dates, as many as there is room for and at most twenty:
  * 1. Their runs are created, each in the slot that the plan fixed. Dying here leaves queued runs that nobody admits on their
  *    own: the next feeding, at the same cursor, finds the slots taken by runs of this backfill and goes on with them.
  * 2. One compare-and-set on (state, cursor, room) moves the cursor, puts the runs into `openRunIds` and gives them their places;
@@ -19,13 +19,12 @@ import { dateSlot } from '../../model/ids.js';
 import { isClosedRun } from '../../model/states.js';
 import type { BackfillDatesDocument, BackfillDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
-import { createRun } from '../operations/create-run.js';
+import { createRuns } from '../operations/create-run.js';
 import { knownVersion } from '../operations/known-version.js';
 import { inputsOfPart, readResults } from '../operations/leave-out-tasks.js';
 import { openingOf, type RunOpening } from '../operations/place-key.js';
-import { startRun } from '../operations/start-run.js';
+import { startRuns } from '../operations/start-run.js';
 import { takePlace } from '../operations/take-place.js';
-import { workThrough } from '../operations/work-through.js';
 import { fromPayload } from '../payload/payload.js';
 import { cancelStrays } from './cancel-strays.js';
 import { type CountedRun, countBackfillRun, endBackfill, isDone } from './count-backfill-run.js';
@@ -77,7 +76,7 @@ type Turn = { readonly runId: string } | { readonly at: Date; readonly because: 
 const passedOverKept = 20;
 
 /** Dates that are fed together. */
-const datesAtOnce = 8;
+const datesAtOnce = 20;
 
 /** One look at one backfill. */
 class Feeding {
@@ -135,7 +134,7 @@ class Feeding {
     const turns =
       dates.length === 0
         ? [{ at: from, because: 'its place in the plan is gone' }]
-        : await Promise.all(dates.map((date) => this.#take(date)));
+        : await this.#take(dates);
     const made = turns.flatMap((turn) => ('runId' in turn ? [turn.runId] : []));
     const passedOver = turns.flatMap((turn) => ('runId' in turn ? [] : [turn]));
     const fed = await this.#context.collections.backfills.findOneAndUpdate(
@@ -159,21 +158,25 @@ class Feeding {
     );
     if (fed === null) return false;
     this.#backfill = fed;
-    await workThrough(made, (runId) => this.#start({ _id: runId, openEpoch: 0 }));
+    await this.#start(made.map((runId) => ({ _id: runId, openEpoch: 0 })));
     return true;
   }
 
-  /** The run of a date, or why it gets none: its slot belongs to a run of somebody else, or what it stands on is gone. */
-  async #take(date: PlannedTurn): Promise<Turn> {
+  /**
+   * The run of each date, or why it gets none: its slot belongs to a run of somebody else, or what it stands on is gone. Of
+   * several feeders all make the same runs.
+   */
+  async #take(dates: readonly PlannedTurn[]): Promise<Turn[]> {
     const { _id, dagId, version, params, reason, jobs } = this.#backfill;
-    if (date.source !== undefined && !(await this.#hasInputs(date.source))) {
-      return { at: date.at, because: `the results of run ${date.source} are gone or about to be` };
-    }
-    const { runId, created } = await createRun(this.#context, {
+    const areSound = await Promise.all(
+      dates.map(({ source }) => (source === undefined ? true : this.#hasInputs(source))),
+    );
+    const sound = dates.filter((_date, index) => areSound[index]);
+    const wanted = sound.map((date) => ({
       dagId,
       version,
       slot: dateSlot(date.at, date.generation),
-      cause: 'backfill',
+      cause: 'backfill' as const,
       logicalDate: date.at,
       dataInterval: { from: date.from, to: date.at },
       generation: date.generation,
@@ -181,14 +184,31 @@ class Feeding {
       ...(jobs === undefined ? {} : { part: { jobs, source: date.source ?? null } }),
       ...(params === null ? {} : { params: fromPayload(params) }),
       ...(reason === null ? {} : { reason }),
-    });
-    if (created) return { runId };
+    }));
+    const outcomes = wanted.length === 0 ? [] : await createRuns(this.#context, wanted);
+    const made = new Map<PlannedTurn, Turn>();
+    for (const [index, outcome] of outcomes.entries()) {
+      if ('error' in outcome) throw outcome.error;
+      const date = sound[index]!;
+      const isOurs = outcome.created || (await this.#owns(outcome.runId));
+      const { runId } = outcome;
+      made.set(date, isOurs ? { runId } : { at: date.at, because: `run ${runId} has it` });
+    }
+    return dates.map(
+      (date) =>
+        made.get(date) ?? {
+          at: date.at,
+          because: `the results of run ${date.source} are gone or about to be`,
+        },
+    );
+  }
+
+  async #owns(runId: string): Promise<boolean> {
     const run = await this.#context.collections.runs.findOne(
       { _id: runId },
       { projection: { backfillId: 1 } },
     );
-    if (run?.backfillId === _id) return { runId };
-    return { at: date.at, because: `run ${runId} has it` };
+    return run?.backfillId === this.#backfill._id;
   }
 
   /** An hour is left at least: the copies are made at once. */
@@ -211,21 +231,23 @@ class Feeding {
     const seen = await this.#look(opening);
     if (seen?.state === 'queued') {
       const run = { ...opening, dagId, backfillId: _id };
-      if (await takePlace(this.#context, run, 0)) await this.#start(opening);
+      if (await takePlace(this.#context, run, 0)) await this.#start([opening]);
     } else if (seen !== null && isClosedRun(seen.state)) {
       await this.#count(seen);
     }
   }
 
-  /** Starts a run that has its place; counts it if it closed before: cancelled, or so quick. */
-  async #start(opening: RunOpening): Promise<void> {
+  /** Starts runs that have their places; counts those that closed before: cancelled, or so quick. */
+  async #start(openings: readonly RunOpening[]): Promise<void> {
+    if (openings.length === 0) return;
     const { _id, dagId } = this.#backfill;
-    if (await startRun(this.#context, { ...opening, dagId, backfillId: _id })) {
-      this.#admitted += 1;
-      return;
+    const placed = openings.map((opening) => ({ ...opening, dagId, backfillId: _id }));
+    const started = new Set((await startRuns(this.#context, placed)).map((run) => run._id));
+    this.#admitted += started.size;
+    for (const opening of openings) {
+      const seen = started.has(opening._id) ? null : await this.#look(opening);
+      if (seen !== null && isClosedRun(seen.state)) await this.#count(seen);
     }
-    const seen = await this.#look(opening);
-    if (seen !== null && isClosedRun(seen.state)) await this.#count(seen);
   }
 
   /** Null when it is gone, or is not in this opening: a retry that is being prepared has its key here before its run is open. */
