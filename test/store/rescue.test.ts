@@ -96,6 +96,49 @@ describe('rescueExpired', () => {
     expect(run.tasks[0]).toMatchObject({ losses: 3, failures: 0, error: { code: 'task-lost' } });
   });
 
+  it('keeps what is known of the loss: the last heartbeat or the end of the runner, and its last words', async () => {
+    const graph = await Graph.deploy(bench, { only: [] });
+    const runId = await graph.start();
+    await hear('worker');
+    const heartbeatAt = (await bench.store.listRunners()).find(
+      ({ id }) => id === 'worker',
+    )?.heartbeatAt;
+    const say = (attempt: number, seq: number) => ({
+      runId,
+      jobId: 'only',
+      attempt,
+      seq,
+      at: new Date(),
+      level: 'info' as const,
+      message: `attempt ${attempt}, line ${seq}${'.'.repeat(500)}`,
+    });
+    const first = await graph.claimOne();
+    await bench.store.appendLogs(
+      Array.from({ length: 8 }, (_, seq) => say(1, seq)),
+      60_000,
+    );
+    await expire(first);
+    await bench.store.rescueExpired(leaseMs);
+    const [lost] = (await graph.task(runId, 'only')).attempts;
+    expect(lost).toMatchObject({
+      outcome: 'lost',
+      loss: { reason: 'lease-expired', lastHeartbeatAt: heartbeatAt, exit: null },
+    });
+    expect(lost?.loss?.lastLines.map(({ message }) => message.slice(0, 17))).toEqual(
+      [3, 4, 5, 6, 7].map((seq) => `attempt 1, line ${seq}`),
+    );
+    expect(lost?.loss?.lastLines.every(({ message }) => message.length === 300)).toBe(true);
+    // The second attempt said nothing; its runner could still say how it ended.
+    await graph.claimOne();
+    await bench.store.retireRunner('worker', 'SIGTERM');
+    await bench.store.rescueRunner('worker');
+    const again = (await graph.task(runId, 'only')).attempts[1];
+    expect(again?.loss).toMatchObject({ reason: 'runner-dead', exit: 'SIGTERM', lastLines: [] });
+    expect(again?.error?.message).toContain('(SIGTERM)');
+    await graph.finish(await graph.claimOne());
+    expect((await graph.task(runId, 'only')).attempts[2]?.loss).toBeNull();
+  });
+
   it('never starts a task again that must not start twice', async () => {
     const graph = await Graph.deploy(bench, { only: [] }, {}, { only: { onLost: 'fail' } });
     const runId = await graph.start();
