@@ -211,6 +211,33 @@ describe('a changed schedule', () => {
   });
 });
 
+describe('a change of the policy inside a pause', () => {
+  test('ends what a change of the schedule began there and did not live to end', async () => {
+    const id = bench.id();
+    const hourly = { every: '1h' } as const;
+    await bench.deploy(id, hourly, { onResume: 'all' });
+    await bench.store.pauseDag(id);
+    const now = await bench.store.readServerTime();
+    const from = minutesBefore(now, 200);
+    // Its first batch was carried out; then the shell died.
+    await bench.rewind(id, new Date(Math.ceil(from.getTime() / 3_600_000) * 3_600_000));
+    const carry = { folding: null, caughtUp: 0, lastStartAt: null, line: null };
+    await bench.collections.dags.updateOne(
+      { _id: id },
+      { $set: { carry, pausedAt: from, 'pausedSpans.0.from': from } },
+    );
+    await bench.deploy(id, hourly, { onResume: 'latest' });
+    const dag = await bench.dag(id);
+    expect(dag.carry).toBeNull();
+    expect(dag.pausedAt).toEqual(from);
+    expect(dag.nextFireAt! > now).toBe(true);
+    const ledger = [...(await bench.ledger(id)).values()];
+    // Three or four whole hours, as the present minute has it.
+    expect(ledger.length).toBeGreaterThanOrEqual(3);
+    expect(new Set(ledger)).toEqual(new Set(['catch-up']));
+  });
+});
+
 describe('projects', () => {
   test('do not take each other’s DAGs, unless one was given up', async () => {
     const id = bench.id();

@@ -29,6 +29,7 @@ import {
 } from '../schedule/dag-cursor.js';
 import { busy, maxTries } from '../schedule/lost-races.js';
 import { readVersion } from '../schedule/read-version.js';
+import { afterReplace, modeBeforeReplace } from '../schedule/schedule-state.js';
 import { settleAll } from '../schedule/settle-schedule.js';
 import type { DeployParams, DeployResult } from '../verbs/dag-verbs.js';
 import { encodeDefinition, versionKey } from '../version-cache.js';
@@ -107,7 +108,7 @@ async function makeCurrent(
     return replaceVersion(context, params, dag);
   }
   const keepsCursor = typeof old !== 'string' && hasSameSchedule(old, params.definition);
-  return replaceSchedule(context, params, keepsCursor);
+  return replaceSchedule(context, params, dag, keepsCursor);
 }
 
 async function insertDag(context: StoreContext, params: DeployParams): Promise<boolean> {
@@ -173,10 +174,11 @@ async function replaceVersion(
 async function replaceSchedule(
   context: StoreContext,
   params: DeployParams,
+  before: DagDocument,
   keepsCursor: boolean,
 ): Promise<boolean> {
   const dagId = params.definition.id;
-  await settleAll(context, dagId, keepsCursor ? 'due' : 'replace');
+  await settleAll(context, dagId, modeBeforeReplace(before, keepsCursor));
   const reading = await readDag(context, dagId);
   // Whatever else happened to it meanwhile is looked at from the start.
   if (reading === null || changeOf(reading.dag, params) !== 'changed') return false;
@@ -221,13 +223,8 @@ async function compareAndSet(
         $set: {
           project: { $literal: params.project },
           version: { $literal: params.version },
-          state: 'active',
-          nextFireAt: cursor.nextFireAt,
-          nextJitterMs: cursor.nextJitterMs,
+          ...afterReplace(dag, cursor),
           ...(cursor.scheduledFrom === undefined ? {} : { scheduledFrom: cursor.scheduledFrom }),
-          scheduleRev: { $add: ['$scheduleRev', 1] },
-          carry: null,
-          broken: null,
           deployedAt: '$$NOW',
           retiredAt: null,
         },

@@ -1,6 +1,7 @@
 import type { StoreContext } from '../context.js';
 import { isDueExpression, readDag } from '../schedule/dag-cursor.js';
 import { busy, maxTries } from '../schedule/lost-races.js';
+import { afterRetire } from '../schedule/schedule-state.js';
 import { settleAll } from '../schedule/settle-schedule.js';
 
 /**
@@ -20,28 +21,21 @@ export async function retireDag(
     if (before === null || before.dag.project !== project) return false;
     if (before.dag.state === 'retired') return false;
     await settleAll(context, dagId, 'retire');
+    const settled = await readDag(context, dagId);
+    if (settled === null) return false;
+    const { dag } = settled;
     const { matchedCount } = await context.collections.dags.updateOne(
       {
         _id: dagId,
         project,
+        scheduleRev: dag.scheduleRev,
         state: 'active',
         pending: null,
         carry: null,
         // A broken schedule has written its fire down and decides nothing any more.
         $expr: { $or: [{ $ne: ['$broken', null] }, { $not: [isDueExpression] }] },
       },
-      [
-        {
-          $set: {
-            state: 'retired',
-            retiredAt: '$$NOW',
-            nextFireAt: null,
-            nextJitterMs: 0,
-            carry: null,
-            scheduleRev: { $add: ['$scheduleRev', 1] },
-          },
-        },
-      ],
+      [{ $set: { ...afterRetire(dag), retiredAt: '$$NOW' } }],
     );
     if (matchedCount === 1) return true;
   }

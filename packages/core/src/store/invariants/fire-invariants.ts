@@ -7,7 +7,7 @@
  * are not gone through again: nothing remembers how long each was in force. A run that retention removed is remembered by its slot.
  */
 import { dateSlot } from '../../model/ids.js';
-import { firstFireAfter } from '../../time/misfire/due-fires.js';
+import { firstDateAfter, firstFireAfter } from '../../time/misfire/due-fires.js';
 import { rulesOf, type Schedule } from '../../time/schedule/schedule.js';
 import { type CalendarFire, walkFires } from '../../time/schedule/walk-fires.js';
 import { LATEST_MS } from '../../time/zone/instant-text.js';
@@ -136,7 +136,7 @@ export async function* accountableSpans(audit: Audit): AsyncIterable<Accountable
     const schedule = known?.definition.schedule;
     if (schedule === undefined || dag.broken !== null) continue;
     const from = new Date(Math.max(scheduledFromOf(dag).getTime(), audit.firesSince.getTime()));
-    const first = firstFireAfter(schedule, dag._id, from);
+    const first = firstDateAfter(schedule, dag._id, from);
     if (first === null) continue;
     const fromMs = first.nextFireAt.getTime();
     const toMs = settledUpToMs(dag, schedule);

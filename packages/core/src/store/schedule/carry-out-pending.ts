@@ -15,6 +15,7 @@ import { createRuns } from '../operations/create-run.js';
 import type { CreateRunParams } from '../verbs/run-verbs.js';
 import type { PendingDecision } from './pending-decision.js';
 import { recordFires } from './record-fires.js';
+import { afterPending } from './schedule-state.js';
 
 /** A DAG as it was read, and the decision that is stored in it. */
 export interface Decided {
@@ -117,21 +118,10 @@ async function moveCursors(context: StoreContext, done: readonly Decided[]): Pro
           scheduleRev: dag.scheduleRev,
           'pending.decidedAt': pending.decidedAt,
         },
-        update: {
-          $set: {
-            nextFireAt: pending.next,
-            nextJitterMs: pending.nextJitterMs,
-            carry: pending.carry,
-            broken: pending.broken,
-            pending: null,
-          },
-          // Spans that the cursor has passed decide nothing any more. (`to: null`, the open one, compares with no date.)
-          $pull: { pausedSpans: { to: { $lte: pending.next ?? endOfTime } } },
-        },
+        // Pauses and resumes make another revision, so the spans are those of the reading.
+        update: { $set: afterPending(dag, pending) },
       },
     })),
     { ordered: false },
   );
 }
-
-const endOfTime = new Date(8_640_000_000_000_000);

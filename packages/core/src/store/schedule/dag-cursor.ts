@@ -1,5 +1,5 @@
 import type { Document } from 'mongodb';
-import { firstFireAfter } from '../../time/misfire/due-fires.js';
+import { firstDateAfter } from '../../time/misfire/due-fires.js';
 import type { Schedule } from '../../time/schedule/schedule.js';
 import type { DagDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
@@ -44,7 +44,7 @@ export function cursorAfter(
   schedule: Schedule | undefined,
   instant: Date,
 ): CursorFields {
-  const next = schedule === undefined ? null : firstFireAfter(schedule, dagId, instant);
+  const next = schedule === undefined ? null : firstDateAfter(schedule, dagId, instant);
   return next ?? { nextFireAt: null, nextJitterMs: 0 };
 }
 

@@ -5,18 +5,14 @@ import { FireLines } from '../../time/misfire/fire-lines.js';
 import { nextFires } from '../../time/schedule/fires.js';
 import { jitterOf } from '../../time/schedule/jitter.js';
 import type { Schedule } from '../../time/schedule/schedule.js';
-import type { DagDocument } from '../collections.js';
-import type { DecidedLine, DecidedMiss, DecidedRun, PendingDecision } from './pending-decision.js';
-
-/**
- * What is settled, and into what:
- * - `due`: what is due, by the DAG's policies. The regular way.
- * - `replace`: the schedule is about to change. Also the fire whose date has come while its jitter is not over (its run gets a
- *   start time), and what an open pause has held back so far, by the `onResume` that held until now: the new schedule will
- *   not know these dates.
- * - `retire`: the DAG has left the code. What is due becomes lines; nothing runs any more.
- */
-export type SettleMode = 'due' | 'replace' | 'retire';
+import type {
+  DecidedLine,
+  DecidedMiss,
+  DecidedRun,
+  PendingDecision,
+  SettleMode,
+} from './pending-decision.js';
+import type { ScheduleState } from './schedule-state.js';
 
 /**
  * Decides one batch at a DAG's cursor. Pure. A schedule that cannot be evaluated, for whatever reason, gives a decision that
@@ -24,7 +20,7 @@ export type SettleMode = 'due' | 'replace' | 'retire';
  * is the reason in words.
  */
 export function decidePending(
-  dag: DagDocument,
+  dag: ScheduleState,
   definition: DagDefinition | string,
   now: Date,
   mode: SettleMode,
@@ -52,7 +48,7 @@ type Decided = Pick<
 >;
 
 function decide(
-  dag: DagDocument,
+  dag: ScheduleState,
   definition: DagDefinition,
   schedule: Schedule,
   now: Date,
@@ -148,7 +144,7 @@ function answer(schedule: Schedule, input: DecideFiresInput, before: DecidedLine
 }
 
 /** The cursor stays where it is: it shows since when nothing could be decided. What was begun is written down. */
-function brokenDecision(dag: DagDocument, now: Date, broken: string): PendingDecision {
+function brokenDecision(dag: ScheduleState, now: Date, broken: string): PendingDecision {
   const at = dag.nextFireAt!;
   const begun = dag.carry?.folding ?? null;
   const lines = new FireLines(dag.carry?.line ?? null);

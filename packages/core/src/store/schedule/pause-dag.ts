@@ -15,6 +15,7 @@ import type { DagDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { isDueExpression, readDag } from './dag-cursor.js';
 import { busy, maxTries } from './lost-races.js';
+import { afterPause, afterResume } from './schedule-state.js';
 import { settleAll } from './settle-schedule.js';
 
 /**
@@ -40,17 +41,7 @@ export async function pauseDag(context: StoreContext, dagId: string): Promise<bo
           ? { $expr: { $not: [isDueExpression] } }
           : {}),
       },
-      [
-        {
-          $set: {
-            pausedAt: '$$NOW',
-            pausedSpans: {
-              $concatArrays: ['$pausedSpans', [{ from: '$$NOW', to: null, onResume: null }]],
-            },
-            scheduleRev: { $add: ['$scheduleRev', 1] },
-          },
-        },
-      ],
+      [{ $set: afterPause(dag, '$$NOW') }],
     );
     if (matchedCount === 1) return true;
   }
@@ -70,35 +61,15 @@ export async function resumeDag(
     await settleAll(context, dagId, 'due');
     const dag = await readExisting(context, dagId);
     if (dag.pausedAt === null) return false;
-    const closed = { to: '$$NOW', onResume: { $literal: onResume ?? null } };
     const { matchedCount } = await context.collections.dags.updateOne(
       {
         _id: dagId,
+        nextFireAt: dag.nextFireAt,
         scheduleRev: dag.scheduleRev,
         pausedAt: dag.pausedAt,
         pending: null,
       },
-      [
-        {
-          $set: {
-            pausedAt: null,
-            pausedSpans: {
-              $map: {
-                input: '$pausedSpans',
-                as: 'span',
-                in: {
-                  $cond: [
-                    { $eq: ['$$span.to', null] },
-                    { $mergeObjects: ['$$span', closed] },
-                    '$$span',
-                  ],
-                },
-              },
-            },
-            scheduleRev: { $add: ['$scheduleRev', 1] },
-          },
-        },
-      ],
+      [{ $set: afterResume(dag, '$$NOW', onResume ?? null) }],
     );
     if (matchedCount === 1) return true;
   }

@@ -22,15 +22,15 @@
  * decision is never carried out under another revision than its own.
  */
 import { NotFoundError } from '../../errors.js';
-import type { DagDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { convertDriverError } from '../driver-errors.js';
 import type { SettledDags, SettleResult } from '../verbs/dag-verbs.js';
 import { type CarriedOut, carryOutPending, type Decided } from './carry-out-pending.js';
-import { isDue, isDueExpression, isReachedExpression, readDags } from './dag-cursor.js';
-import { decidePending, type SettleMode } from './decide-pending.js';
-import type { PendingDecision } from './pending-decision.js';
+import { isDueExpression, isReachedExpression, readDags } from './dag-cursor.js';
+import { decidePending } from './decide-pending.js';
+import type { SettleMode } from './pending-decision.js';
 import { readVersion } from './read-version.js';
+import { hasMore, isForDeciding } from './schedule-state.js';
 
 /**
  * Finishes a stored decision as it stands, else decides one batch of what is due by the database's clock and carries it
@@ -99,9 +99,8 @@ async function settleBatch(
   const unfinished = readings.flatMap(({ dag }) =>
     dag.pending === null ? [] : [{ dag, pending: dag.pending }],
   );
-  const forDeciding = readings.filter(
-    ({ dag, now }) => dag.pending === null && isForDeciding(dag, now, mode),
-  );
+  // Told from the documents by the clock of the reading; {@link storePending} repeats it on the server.
+  const forDeciding = readings.filter(({ dag, now }) => isForDeciding(dag, now, mode));
   const decided = await Promise.all(
     forDeciding.map(async ({ dag, now }) => ({
       dag,
@@ -119,13 +118,6 @@ async function settleBatch(
         !done.failed.has(dag._id) && hasMore(pending, nowOf.get(dag._id)!, mode),
     ),
   };
-}
-
-/** The part of the guard that can be told from the document alone; {@link storePending} repeats it on the server. */
-function isForDeciding(dag: DagDocument, now: Date, mode: SettleMode): boolean {
-  if (dag.state !== 'active' || dag.broken !== null || dag.nextFireAt === null) return false;
-  if (mode === 'replace') return dag.nextFireAt <= now;
-  return isDue(dag, now) && (dag.pausedAt === null || mode === 'retire');
 }
 
 /**
@@ -163,11 +155,4 @@ async function storePending(
     decided.map(({ dag }) => dag._id),
   );
   return seen.flatMap(({ dag }) => (dag.pending === null ? [] : [{ dag, pending: dag.pending }]));
-}
-
-/** By the clock of the reading: an early "no" is put right by the next look, a "yes" costs one look. */
-function hasMore(pending: PendingDecision, now: Date, mode: SettleMode): boolean {
-  if (pending.broken !== null || pending.next === null) return false;
-  const jitterMs = mode === 'replace' ? 0 : pending.nextJitterMs;
-  return pending.next.getTime() + jitterMs <= now.getTime();
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { toSchedule } from '../schedule/parse-schedule.js';
 import type { ScheduleInput } from '../schedule/schedule-input.js';
 import { type DecideFiresInput, decideFires, type MisfireRules } from './decide-fires.js';
-import { firstFireAfter } from './due-fires.js';
+import { firstDateAfter } from './due-fires.js';
 
 const utc = (text: string) => new Date(`${text}Z`);
 const short = (date: Date | null) =>
@@ -228,7 +228,7 @@ describe('fires within grace', () => {
 describe('the first fire, a one-shot, the end', () => {
   it('makes up for a first fire that was missed, and records it under skip', () => {
     const yearly = { cron: '30 6 1 5 *' };
-    const cursor = firstFireAfter(toSchedule(yearly), 'nightly-sales', utc('2026-05-01T06:20'));
+    const cursor = firstDateAfter(toSchedule(yearly), 'nightly-sales', utc('2026-05-01T06:20'));
     expect(short(cursor!.nextFireAt)).toBe('2026-05-01T06:30');
     const back = (setting: Setting) =>
       decide(yearly, '2026-05-01T06:30', '2026-05-01T06:40', setting);
@@ -246,11 +246,18 @@ describe('the first fire, a one-shot, the end', () => {
 
   it('owes nothing from before the deploy', () => {
     const first = (text: string) =>
-      firstFireAfter(toSchedule(minutely), 'nightly-sales', utc(text))?.nextFireAt;
+      firstDateAfter(toSchedule(minutely), 'nightly-sales', utc(text))?.nextFireAt;
     expect(short(first('2026-05-01T06:30')!)).toBe('2026-05-01T06:31');
     expect(short(first('2026-05-01T06:29:59.999')!)).toBe('2026-05-01T06:30');
     const past = toSchedule({ at: '2026-05-01T06:30:00Z' });
-    expect(firstFireAfter(past, 'nightly-sales', utc('2026-05-01T06:30'))).toBeNull();
+    expect(firstDateAfter(past, 'nightly-sales', utc('2026-05-01T06:30'))).toBeNull();
+    // Not even a date whose jitter is not over.
+    const jittered = toSchedule({ every: '1h', jitter: '29m' });
+    for (let minute = 0; minute < 30; minute += 5) {
+      const instant = new Date(utc('2026-05-01T06:00').getTime() + minute * 60_000);
+      const next = firstDateAfter(jittered, 'nightly-sales', instant);
+      expect(short(next!.nextFireAt)).toBe('2026-05-01T07:00');
+    }
   });
 });
 

@@ -78,9 +78,22 @@ export interface ScheduleCursor {
 }
 
 /**
- * The first fire that comes due strictly after an instant: the cursor of a schedule that is deployed then and owes nothing from
- * before. Excluded dates count, since they too are recorded when they come due. Null when nothing is left.
+ * The first fire whose logical date lies strictly after an instant: the cursor of a schedule that is deployed then and owes
+ * nothing from before, not even a date whose jitter is not over. Excluded dates count, since they too are recorded when they come
+ * due. Null when nothing is left.
  */
+export function firstDateAfter(
+  schedule: Schedule,
+  dagId: string,
+  instant: Date,
+): ScheduleCursor | null {
+  for (const fire of dueFiresFrom(rulesOf(schedule), dagId, instant.getTime() + 1)) {
+    return { nextFireAt: new Date(fire.at), nextJitterMs: fire.dueAt - fire.at };
+  }
+  return null;
+}
+
+/** The first fire that comes due (its logical date and its jitter are over) strictly after an instant; null when none is left. */
 export function firstFireAfter(
   schedule: Schedule,
   dagId: string,

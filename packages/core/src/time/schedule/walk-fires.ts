@@ -50,13 +50,17 @@ export function* walkFireGroups(
   else yield [{ at: start, isExcluded: false }];
 }
 
-/** Fires in `[from, before)`, descending. It walks forward in stretches and turns them round, so it is the exact inverse. */
+/** Fires in `[from, before)`, descending. Cron is walked forward in stretches that are turned round, so it is the exact inverse. */
 export function* walkFiresBack(
   rules: ScheduleRules,
   before: number,
   from = EARLIEST_MS,
 ): Generator<CalendarFire> {
-  const shortest = rules.schedule.kind === 'every' ? rules.schedule.everyMs * 64 : stretchOf(rules);
+  if (rules.schedule.kind === 'every') {
+    yield* walkEveryBack(rules, rules.schedule.everyMs, before, from);
+    return;
+  }
+  const shortest = stretchOf(rules);
   let end = Math.min(Math.ceil(before), rules.endMs);
   let oldest = Math.max(from, rules.startMs, end - SEARCH_MS);
   let stretch = shortest;
@@ -84,6 +88,22 @@ function* walkEvery(
   const anchor = rules.anchorMs;
   for (let at = anchor + Math.ceil((from - anchor) / everyMs) * everyMs; at < to; at += everyMs) {
     yield [{ at, isExcluded: isExcluded(rules, at, undefined) }];
+  }
+}
+
+/** Intervals are their own inverse: no need to walk forward first. */
+function* walkEveryBack(
+  rules: ScheduleRules,
+  everyMs: number,
+  before: number,
+  from: number,
+): Generator<CalendarFire> {
+  const { anchorMs } = rules;
+  const oldest = Math.max(from, rules.startMs);
+  const end = Math.min(Math.ceil(before), rules.endMs);
+  const last = anchorMs + (Math.ceil((end - anchorMs) / everyMs) - 1) * everyMs;
+  for (let at = last; at >= oldest; at -= everyMs) {
+    yield { at, isExcluded: isExcluded(rules, at, undefined) };
   }
 }
 
