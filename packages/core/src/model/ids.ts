@@ -44,7 +44,15 @@ export function uniqueSlot(ulid: string): string {
 /** What a runner must have to run a task of this job: see `serveKeyOf` in the compiler. */
 export type ServeKey = string;
 
-/** The pool of a claim query: queue and DAG. */
-export function poolOf(queue: string, dagId: string): string {
-  return `${queue}/${dagId}`;
+/** No id begins with it. */
+const backfillMark = '~';
+
+/** The pool of a claim query: queue and DAG. The tasks of backfills stand in pools of their own. */
+export function poolOf(queue: string, dagId: string, isBackfill = false): string {
+  return `${isBackfill ? backfillMark : ''}${queue}/${dagId}`;
+}
+
+/** True for a pool that holds nothing but tasks of backfills. */
+export function isBackfillPool(pool: string): boolean {
+  return pool.startsWith(backfillMark);
 }

@@ -178,7 +178,7 @@ export interface TaskDocument {
   order: number;
   state: TaskState;
   serveKey: string;
-  /** Queue and DAG: see claim-tasks.ts. */
+  /** Queue and DAG, and whether it is a backfill's: see claim-tasks.ts. */
   pool: string;
   /** The job's priority plus the run's. Higher first. */
   priority: number;

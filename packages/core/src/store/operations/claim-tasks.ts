@@ -5,6 +5,7 @@
  * age. A pool is a queue of a DAG. What a runner cannot serve costs it nothing: pools are asked for by its DAGs, serve keys
  * are points of the index, and where a DAG has many jobs only those keys are asked for that hold work.
  *
+ * Live work comes first: the tasks of backfills stand in pools of their own, which are looked into when the others give no more.
  * Fairness: a runner takes its share of each pool that holds work and starts the next round one pool further. The list of
  * pools is asked for again when it is a second old, or when a pool that stood in it was empty.
  *
@@ -12,6 +13,7 @@
  * call in the lease, so that what was taken is read back by that name.
  */
 import type { Filter, Sort, UpdateFilter } from 'mongodb';
+import { isBackfillPool } from '../../model/ids.js';
 import type { TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { attemptAdded, literal, NOW } from '../task-transitions.js';
@@ -57,7 +59,13 @@ export async function claimTasks(
   const claimed: ClaimedTask[] = [];
   for (const isFresh of [false, true]) {
     const list = await poolsWithWork(context, [...keysOfDag.keys()], isFresh);
-    await claimFromPools(context, params, list, keysOfDag, claimed);
+    const live = list.pools.filter((pool) => !isBackfillPool(pool));
+    await claimFromPools(context, params, { ...list, pools: live }, keysOfDag, claimed);
+    // Backfills get what live work leaves, by a list that is sure to name all live work.
+    if (list.wasRead && claimed.length < params.limit) {
+      const pools = list.pools.filter(isBackfillPool);
+      await claimFromPools(context, params, { ...list, pools }, keysOfDag, claimed);
+    }
     // A list that was just read and did not suffice is all there is.
     if (claimed.length >= params.limit || list.wasRead) break;
   }

@@ -82,7 +82,7 @@ function newTask(run: RunSeed, version: KnownVersion, order: number): TaskDocume
     order,
     state: 'blocked',
     serveKey: job.serveKey,
-    pool: poolOf(job.queue, run.dagId),
+    pool: poolOf(job.queue, run.dagId, run.cause === 'backfill'),
     priority: job.priority + run.priority,
     cause: run.cause,
     logicalDate: run.logicalDate,
