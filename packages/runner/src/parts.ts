@@ -99,21 +99,29 @@ export function wireParts(store: Store, wiring: Wiring): Parts {
   /** Acts on what an attempt left: new work, a free slot, a retry, a place in the DAG or the backfill. */
   function afterAttempt(claim: ClaimedTask, end: AttemptEnd): void {
     if (end.retryInMs !== null) claimer?.wakeIn(end.retryInMs);
-    claimer?.wake();
+    // Where slots were free before, what was ready then has been asked for.
+    if (end.ready.length > 0 || executor.freeSlots === 1) claimer?.wake();
     if (!end.runClosed) return;
     const isBackfill = claim.cause === 'backfill';
-    void places.run(isBackfill ? 'backfills' : claim.dagId, () =>
-      fillPlaces(isBackfill ? null : claim.dagId),
-    );
+    void places.run(isBackfill ? 'backfills' : claim.dagId, () => fillPlaces(claim));
+  }
+
+  /** Runs of a DAG that allows overlap leave no place behind. */
+  async function tookPlace(claim: ClaimedTask): Promise<boolean> {
+    if (claim.cause === 'catch-up') return true;
+    const dag = await env.definitions.get(claim.dagId, claim.version);
+    return dag.overlap !== 'allow';
   }
 
   /** A run closed, so the next one may have its place. If this fails, the leader does it at its next tick. */
-  async function fillPlaces(dagId: string | null): Promise<void> {
+  async function fillPlaces(claim: ClaimedTask): Promise<void> {
     try {
       const admitted =
-        dagId === null
+        claim.cause === 'backfill'
           ? await store.feedBackfills({ placesOnly: true })
-          : (await store.admitDags([dagId])).length;
+          : (await tookPlace(claim))
+            ? (await store.admitDags([claim.dagId])).length
+            : 0;
       if (admitted > 0) claimer?.wake();
     } catch (error) {
       settings.log('debug', 'a free place is left to the leader', { error });
