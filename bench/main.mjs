@@ -22,6 +22,7 @@ const files = [
   'diamond',
   'drain',
   'cron-lateness',
+  'live-schedules',
   'idle-load',
   'long-backfill',
 ];

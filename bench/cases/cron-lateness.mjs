@@ -1,6 +1,6 @@
 /** How late scheduled runs start: 20 schedules, each every second, one runner that leads. Database and jobs share a clock. */
-import { Job } from '@flowline/core';
 import { percentile } from '../support/figures.mjs';
+import { secondJobs } from '../support/second-jobs.mjs';
 import { openSystem, until } from '../support/system.mjs';
 
 export const name = 'cron lateness';
@@ -9,15 +9,9 @@ export async function measure(target, { small }) {
   const seconds = small ? 5 : 30;
   const lateness = [];
   const dates = new Set();
-  const classes = Array.from({ length: 20 }, (_, index) => {
-    class Second {
-      async run(ctx) {
-        lateness.push(Date.now() - ctx.logicalDate.getTime());
-        dates.add(`${ctx.dag} ${ctx.logicalDate.toISOString()}`);
-      }
-    }
-    Job({ id: `second-${index}`, schedule: { cron: '* * * * * *' }, overlap: 'allow' })(Second);
-    return Second;
+  const classes = secondJobs(20, (ctx) => {
+    lateness.push(Date.now() - ctx.logicalDate.getTime());
+    dates.add(`${ctx.dag} ${ctx.logicalDate.toISOString()}`);
   });
   const system = await openSystem(target, classes);
   try {

@@ -1,0 +1,88 @@
+/**
+ * 20 schedules that fire each second for a minute, three runner processes, the leader killed twice. Lateness counts while a leader
+ * lives: from the logical date to the first line of the job. What was due without one is judged by the audit: a run or a line.
+ */
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { percentile } from '../support/figures.mjs';
+import { secondJobs } from '../support/second-jobs.mjs';
+import { openSystem, until } from '../support/system.mjs';
+
+export const name = 'live schedules';
+
+const DAGS = 20;
+const RUNNERS = 3;
+const file = fileURLToPath(new URL('../support/runner-process.mjs', import.meta.url));
+
+export async function measure(target, { small }) {
+  const seconds = small ? 15 : 60;
+  const system = await openSystem(
+    target,
+    secondJobs(DAGS, () => {}),
+  );
+  const starts = [];
+  /** Spans without a leader, from its death to the next one's election. */
+  const gaps = [];
+  const children = new Set();
+  let leader;
+  const startRunner = () => {
+    const child = fork(file, [JSON.stringify(system.connection), String(DAGS)]);
+    children.add(child);
+    child.on('exit', () => children.delete(child));
+    return new Promise((resolve, reject) => {
+      child.once('exit', (code) => reject(new Error(`a runner ended with ${code}`)));
+      child.on('message', (message) => {
+        if (message.kind === 'start') starts.push(message);
+        if (message.kind === 'started') resolve(child);
+        if (message.kind !== 'won') return;
+        leader = child;
+        const open = gaps.at(-1);
+        if (open !== undefined && open.to === Number.POSITIVE_INFINITY) open.to = message.at;
+      });
+    });
+  };
+  try {
+    await Promise.all(Array.from({ length: RUNNERS }, startRunner));
+    // The first seconds belong to compilers and caches.
+    await until(() => starts.length >= 5 * DAGS, 60_000);
+    const from = Date.now();
+    for (let kill = 1; kill <= 2; kill += 1) {
+      await until(() => Date.now() >= from + (kill * seconds * 1_000) / 3, 120_000, 100);
+      const victim = leader;
+      leader = undefined;
+      gaps.push({ from: Date.now(), to: Number.POSITIVE_INFINITY });
+      victim.kill('SIGKILL');
+      await until(() => leader !== undefined, 60_000);
+      await startRunner();
+    }
+    await until(() => Date.now() >= from + seconds * 1_000, 120_000, 100);
+    const to = Date.now();
+    for (const child of children) child.kill('SIGTERM');
+    await until(() => children.size === 0, 60_000);
+    const { violations } = await system.store.audit();
+    for (const violation of violations) process.stderr.write(`${JSON.stringify(violation)}\n`);
+    const led = starts.filter(
+      ({ logical }) =>
+        logical >= from &&
+        logical < to &&
+        // A fire just before a death may have to wait for the next leader, and one just after an election waits for nobody.
+        !gaps.some((gap) => logical >= gap.from - 1_000 && logical <= gap.to),
+    );
+    const lateness = led.map(({ logical, at }) => at - logical);
+    const once = new Set(starts.map(({ dag, logical }) => `${dag} ${logical}`));
+    return [
+      { figure: `p50 of ${lateness.length} starts`, value: percentile(lateness, 0.5), unit: 'ms' },
+      { figure: 'p99', value: percentile(lateness, 0.99), unit: 'ms' },
+      {
+        figure: 'longest time without a leader',
+        value: Math.max(...gaps.map((gap) => gap.to - gap.from)) / 1_000,
+        unit: 's',
+      },
+      { figure: 'starts of one logical date twice', value: starts.length - once.size, unit: '' },
+      { figure: 'violations found by the audit', value: violations.length, unit: '' },
+    ];
+  } finally {
+    for (const child of children) child.kill('SIGKILL');
+    await system.close();
+  }
+}
