@@ -80,7 +80,7 @@ export function wireParts(store: Store, wiring: Wiring): Parts {
           runnerId: identity.id,
           settings,
           events,
-          onReady: () => claimer?.wake(),
+          onReady: (runIds) => claimer?.wake(runIds),
           onDeath: onDeath('schedule'),
         });
   const clockOffset = new ClockOffsetRemark(settings.log);
@@ -120,9 +120,9 @@ export function wireParts(store: Store, wiring: Wiring): Parts {
         claim.cause === 'backfill'
           ? await store.feedBackfills({ placesOnly: true })
           : (await tookPlace(claim))
-            ? (await store.admitDags([claim.dagId])).length
+            ? (await store.admitDags([claim.dagId], (runIds) => claimer?.wake(runIds))).length
             : 0;
-      if (admitted > 0) claimer?.wake();
+      if (claim.cause === 'backfill' && admitted > 0) claimer?.wake();
     } catch (error) {
       settings.log('debug', 'a free place is left to the leader', { error });
     }

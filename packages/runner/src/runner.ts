@@ -182,7 +182,7 @@ export class Runner {
     parts.neighbours.start();
     // A hint only: without it polling finds the same work a little later.
     parts.watching = await store
-      .watchReady(() => parts.claimer?.wake())
+      .watchReady(() => parts.claimer?.hint())
       .catch((error: unknown) => {
         settings.log('debug', 'no change streams: work of other processes is found by polling', {
           error,

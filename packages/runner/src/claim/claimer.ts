@@ -11,6 +11,9 @@ import type { ExecutionEnvironment } from '../execution/execute-attempt.js';
 import type { Executor } from '../execution/executor.js';
 import { Loop, type LoopPulse } from '../loop.js';
 
+/** Longer than a claim takes on a healthy database, and much shorter than a poll. */
+const hintDelayMs = 25;
+
 export class Claimer {
   readonly #env: ExecutionEnvironment;
   readonly #executor: Executor;
@@ -18,6 +21,11 @@ export class Claimer {
   readonly #loop: Loop;
   #emptyTurns = 0;
   #promoteAt = 0;
+  /** Runs that this process has just made ready. */
+  #ready = new Set<string>();
+  /** At the last look there was no more work than free slots. */
+  #isExhausted = false;
+  #isHinted = false;
 
   constructor(env: ExecutionEnvironment, executor: Executor, onDeath?: (error: unknown) => void) {
     this.#env = env;
@@ -45,10 +53,22 @@ export class Claimer {
     return this.#loop.pulse;
   }
 
-  /** Work may be ready: look now, also for delayed tasks. */
-  wake(): void {
+  /** Work may be ready: look now, also for delayed tasks. `runIds`: in these runs, which are then asked for by name. */
+  wake(runIds?: readonly string[]): void {
+    if (runIds === undefined) this.#isExhausted = false;
+    else for (const runId of runIds) this.#ready.add(runId);
     this.#emptyTurns = 0;
     this.#loop.wake();
+  }
+
+  /** Some process has made work ready. That one comes first: it knows what, and where. */
+  hint(): void {
+    if (this.#isHinted) return;
+    this.#isHinted = true;
+    this.#env.settings.clock.after(hintDelayMs, () => {
+      this.#isHinted = false;
+      this.wake();
+    });
   }
 
   /** A delayed task becomes due in `ms`; look then. */
@@ -75,12 +95,15 @@ export class Claimer {
     const limit = this.#executor.freeSlots;
     if (limit === 0) return pollMs.idle;
     const sentAt = clock.monotonicMs();
+    const runIds = this.#takeReady(limit);
     const claims = await store.claimTasks({
       runnerId,
       serveKeys: this.#serveKeys,
       leaseMs: settings.leaseMs,
       limit,
+      ...(runIds === null ? {} : { runIds }),
     });
+    this.#isExhausted = claims.length < limit;
     for (const claim of claims) {
       // The bound on renewals needs the timeout; the definition is cached after the first task of a version.
       const timeoutMs = await definitions
@@ -91,10 +114,19 @@ export class Claimer {
     }
     if (claims.length > 0) {
       this.#emptyTurns = 0;
+      // Fewer than were asked for: there is no more. All of them: there may be, once there are slots.
+      if (this.#isExhausted) return pollMs.busy;
       return this.#executor.freeSlots > 0 ? 0 : pollMs.idle;
     }
     this.#emptyTurns += 1;
     if (this.#executor.activeCount === 0) events.emit('idle');
     return Math.min(pollMs.idle, pollMs.busy * 2 ** Math.min(this.#emptyTurns - 1, 6));
+  }
+
+  /** Runs to ask for by name: only where nothing else waits, so that no older or more urgent work is passed over. */
+  #takeReady(limit: number): string[] | null {
+    const runIds = [...this.#ready];
+    this.#ready.clear();
+    return this.#isExhausted && runIds.length > 0 && runIds.length <= limit ? runIds : null;
   }
 }

@@ -13,7 +13,7 @@ export interface DutyEnvironment {
   /** Tells the hooks about expectations that were not met. */
   readonly announcer: Announcer;
   /** Work was made ready. */
-  readonly onReady: () => void;
+  readonly onReady: (runIds?: readonly string[]) => void;
 }
 
 export interface Duty {
@@ -64,10 +64,16 @@ async function settleDueSchedules(env: DutyEnvironment): Promise<boolean> {
   const errors: unknown[] = [];
   for (const dagIds of portionsOf(due)) {
     if (!env.isLeading()) break;
-    const settled = await env.store.settleSchedules(dagIds);
+    let admission = Promise.resolve();
+    const report = (error: unknown) => void errors.push(error);
+    // Admission does not wait for the cursors to be moved.
+    const settled = await env.store
+      .settleSchedules(dagIds, (created) => {
+        admission = admit(env, created).catch(report);
+      })
+      .finally(() => admission);
     if (settled.more) more = true;
-    errors.push(...settled.failed.map(({ error }) => error));
-    await admit(env, settled.created);
+    for (const { error } of settled.failed) report(error);
   }
   // Those that could be settled have been: what is thrown is reported, and tried again at the next tick.
   if (errors.length > 0) throw errors[0];
@@ -81,8 +87,7 @@ async function admitQueuedRuns(env: DutyEnvironment): Promise<boolean> {
 }
 
 async function admit(env: DutyEnvironment, dagIds: readonly string[]): Promise<void> {
-  const admitted = await env.store.admitDags(dagIds);
-  if (admitted.length > 0) env.onReady();
+  await env.store.admitDags(dagIds, (runIds) => env.onReady(runIds));
 }
 
 async function rescueExpiredLeases(env: DutyEnvironment): Promise<boolean> {

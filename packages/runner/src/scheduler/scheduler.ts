@@ -17,7 +17,7 @@ export interface SchedulerOptions {
   readonly runnerId: string;
   readonly settings: RunnerSettings;
   readonly events: RunnerEmitter;
-  readonly onReady: () => void;
+  readonly onReady: (runIds?: readonly string[]) => void;
   /** The loop has ended for good without being stopped. */
   readonly onDeath: (error: unknown) => void;
 }

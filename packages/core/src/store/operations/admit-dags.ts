@@ -20,12 +20,13 @@ const runsAtOnce = 500;
 type WaitingRun = QueuedRun & Pick<RunDocument, 'refused' | 'cancelRequestedAt'>;
 
 /**
- * Admits the queued runs of these DAGs; answers with the ids of the runs that this call started. A DAG that fails does not keep
- * the others from their turn: the first error is thrown at the end.
+ * Admits the queued runs of these DAGs; answers with the ids of the runs that this call started, and tells `onReady` as soon
+ * as their tasks can be claimed. A DAG that fails does not keep the others from their turn: the first error is thrown at the end.
  */
 export async function admitDags(
   context: StoreContext,
   dagIds: readonly string[],
+  onReady: (runIds: readonly string[]) => void = () => {},
 ): Promise<string[]> {
   if (dagIds.length === 0) return [];
   const { dags, runs } = context.collections;
@@ -69,9 +70,11 @@ export async function admitDags(
     }
   }
   const placed = await takePlaces(context, wishes);
-  const admitted = (await startRuns(context, [...free, ...placed])).map((run) => run._id);
+  const admitted = (await startRuns(context, [...free, ...placed], onReady)).map((run) => run._id);
   await workThrough(byRule, async (dagId) => {
-    admitted.push(...(await admitRuns(context, dagId)));
+    const runIds = await admitRuns(context, dagId);
+    if (runIds.length > 0) onReady(runIds);
+    admitted.push(...runIds);
   });
   return admitted;
 }

@@ -51,8 +51,11 @@ export async function claimTasks(
   params: ClaimParams,
 ): Promise<ClaimedTask[]> {
   if (params.limit <= 0 || params.serveKeys.length === 0) return [];
-  if (params.runId !== undefined) {
-    const where = { runId: params.runId, serveKey: { $in: params.serveKeys.slice() } };
+  if (params.runIds !== undefined) {
+    const where = {
+      runId: { $in: [...params.runIds] },
+      serveKey: { $in: [...params.serveKeys] },
+    };
     return takeCandidates(context, params, await findCandidates(context, where, params.limit));
   }
   const keysOfDag = groupByDag(params.serveKeys);

@@ -16,10 +16,12 @@ export async function startRun(context: StoreContext, run: PlacedRun): Promise<b
 /**
  * Takes admitted runs from `queued` to `running` and makes their roots ready: see admit-runs.ts. Each step is repeatable.
  * Answers with those that started; a run that cannot start any more (closed, refused, cancelled, not due) gives its place back.
+ * `onReady` is told as soon as their roots can be claimed.
  */
 export async function startRuns<Run extends PlacedRun>(
   context: StoreContext,
   placed: readonly Run[],
+  onReady: (runIds: readonly string[]) => void = () => {},
 ): Promise<Run[]> {
   const started: Run[] = [];
   for (const [openEpoch, group] of byOpening(placed)) {
@@ -28,6 +30,7 @@ export async function startRuns<Run extends PlacedRun>(
       context,
       openEpoch,
       starting.map((run) => run._id),
+      onReady,
     );
     started.push(...starting);
   }
@@ -72,6 +75,7 @@ export async function releaseRoots(
   context: StoreContext,
   openEpoch: number,
   runIds: readonly string[],
+  onReady: (runIds: readonly string[]) => void = () => {},
 ): Promise<void> {
   if (runIds.length === 0) return;
   const { runs, tasks } = context.collections;
@@ -82,6 +86,7 @@ export async function releaseRoots(
       : { runId, state: 'blocked', root: true, openEpoch },
     decided as unknown as UpdateFilter<TaskDocument>,
   );
+  onReady(runIds);
   await runs[runIds.length === 1 ? 'updateOne' : 'updateMany'](
     { _id: { $in: [...runIds] }, openEpoch, state: 'running' },
     { $set: { started: true } },

@@ -35,10 +35,14 @@ export interface CarriedOut {
 
 const runsAtOnce = 200;
 
-/** Carries out the decisions of several DAGs, each step for all of them at once. Throws when the database fails. */
+/**
+ * Carries out the decisions of several DAGs, each step for all of them at once. `onCreated` is told of the DAGs that got runs
+ * as soon as these can be admitted, which need not wait for the cursors. Throws when the database fails.
+ */
 export async function carryOutPending(
   context: StoreContext,
   decided: readonly Decided[],
+  onCreated: (dagIds: readonly string[]) => void = () => {},
 ): Promise<CarriedOut> {
   const created = new Map<string, number>();
   const failed = new Map<string, unknown>();
@@ -53,6 +57,7 @@ export async function carryOutPending(
       else if (outcome.created) created.set(dagId, (created.get(dagId) ?? 0) + 1);
     }
   }
+  if (created.size > 0) onCreated([...created.keys()]);
   const done = decided.filter(({ dag }) => !failed.has(dag._id));
   const lines = done.flatMap(({ dag, pending }) =>
     pending.lines.map(

@@ -43,15 +43,15 @@ export async function settleSchedule(context: StoreContext, dagId: string): Prom
 
 /**
  * The same for many DAGs, each step for all of them in one operation: DAGs that fire at one instant wait for each other no
- * longer than for the database. A DAG that fails is named and keeps none of the others from their turn.
+ * longer than for the database. A DAG that fails is named and keeps none of the others from their turn. `onCreated`: see carry-out-pending.ts.
  */
 export async function settleSchedules(
   context: StoreContext,
   dagIds: readonly string[],
+  onCreated?: (dagIds: readonly string[]) => void,
 ): Promise<SettledDags> {
-  const settled = await settleBatch(context, dagIds, 'due');
+  const settled = await settleBatch(context, dagIds, 'due', onCreated);
   return {
-    created: [...settled.created.keys()],
     recorded: settled.recorded,
     more: settled.more,
     failed: [...settled.failed].map(([dagId, error]) => ({
@@ -94,6 +94,7 @@ async function settleBatch(
   context: StoreContext,
   dagIds: readonly string[],
   mode: SettleMode,
+  onCreated?: (dagIds: readonly string[]) => void,
 ): Promise<SettledBatch> {
   const readings = await readDags(context, dagIds);
   const unfinished = readings.flatMap(({ dag }) =>
@@ -108,7 +109,7 @@ async function settleBatch(
     })),
   );
   const open = [...unfinished, ...(await storePending(context, decided, mode))];
-  const done = await carryOutPending(context, open);
+  const done = await carryOutPending(context, open, onCreated);
   const nowOf = new Map(readings.map(({ dag, now }) => [dag._id, now]));
   return {
     ...done,

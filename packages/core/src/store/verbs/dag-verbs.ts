@@ -27,8 +27,6 @@ export interface SettleResult {
 
 /** What became of many DAGs at once. */
 export interface SettledDags {
-  /** DAGs for which this call created runs: they are to be admitted. */
-  readonly created: readonly string[];
   readonly recorded: number;
   readonly more: boolean;
   /** DAGs that failed; they stay as they were and keep nobody else from their turn. */
@@ -62,8 +60,14 @@ export interface DagVerbs {
    * any time, twice, or to die in.
    */
   settleSchedule(dagId: string): Promise<SettleResult>;
-  /** The same for many DAGs, each step for all of them in one operation. DAGs that do not exist are left out. */
-  settleSchedules(dagIds: readonly string[]): Promise<SettledDags>;
+  /**
+   * The same for many DAGs, each step for all of them in one operation. DAGs that do not exist are left out. `onCreated` is told
+   * which DAGs have runs to admit, before the cursors are moved.
+   */
+  settleSchedules(
+    dagIds: readonly string[],
+    onCreated?: (dagIds: readonly string[]) => void,
+  ): Promise<SettledDags>;
 
   /** Opens a paused span at the database's now. Settles first. False when it was paused already. */
   pauseDag(dagId: string): Promise<boolean>;

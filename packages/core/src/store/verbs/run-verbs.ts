@@ -63,8 +63,14 @@ export interface RunVerbs {
    * but that run is looked at. Elsewhere runs still come in their turn.
    */
   admitRuns(dagId: string, only?: string): Promise<string[]>;
-  /** {@link RunVerbs.admitRuns} for many DAGs, each step for all of them in one operation. */
-  admitDags(dagIds: readonly string[]): Promise<string[]>;
+  /**
+   * {@link RunVerbs.admitRuns} for many DAGs, each step for all of them in one operation. `onReady` is told which runs have tasks
+   * to claim, before the admission is marked as done.
+   */
+  admitDags(
+    dagIds: readonly string[],
+    onReady?: (runIds: readonly string[]) => void,
+  ): Promise<string[]>;
   /** DAGs that have a materialised queued run whose `notBefore` has passed. */
   findDagsWithQueuedRuns(limit: number): Promise<string[]>;
   /** Checks every id in every `activeRunIds` (DAGs and backfills): closed or gone, pulled; still queued, admission completed. */

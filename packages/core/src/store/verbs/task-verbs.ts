@@ -30,8 +30,8 @@ export interface ClaimParams {
   readonly leaseMs: number;
   /** Never more than the free slots. */
   readonly limit: number;
-  /** Only tasks of this run: the fast path for what this process made ready itself. */
-  readonly runId?: string;
+  /** Only tasks of these runs: the fast path for what this process made ready itself. */
+  readonly runIds?: readonly string[];
 }
 
 export interface HeldLease {

@@ -92,8 +92,9 @@ export function* matchingDates(fields: CronFields, from: number, to: number): Ge
 }
 
 /**
- * The matching local date-times in `[from, to)`, ascending, in one array for each hour that has any: a year of minutes is
- * half a million values, too many to hand over one by one.
+ * The matching local date-times in `[from, to)`, ascending, in one array for each hour that has any, or for each minute where
+ * more than one second of it matches: a year of minutes is half a million values, too many to hand over one by one, and an hour of
+ * seconds too many to make for one.
  */
 export function* matchingHours(fields: CronFields, from: number, to: number): Generator<number[]> {
   const { hours, minutes, seconds } = fields;
@@ -102,12 +103,17 @@ export function* matchingHours(fields: CronFields, from: number, to: number): Ge
       const hourStart = date + hour * 3_600_000;
       if (hourStart + 3_600_000 <= from) continue;
       if (hourStart >= to) return;
-      const times: number[] = [];
+      let times: number[] = [];
       for (const minute of minutes) {
+        const minuteStart = hourStart + minute * 60_000;
+        if (minuteStart + 60_000 <= from || minuteStart >= to) continue;
         for (const second of seconds) {
-          const time = hourStart + minute * 60_000 + second * 1_000;
+          const time = minuteStart + second * 1_000;
           if (time >= from && time < to) times.push(time);
         }
+        if (seconds.length === 1 || times.length === 0) continue;
+        yield times;
+        times = [];
       }
       if (times.length > 0) yield times;
     }

@@ -76,7 +76,8 @@ export function* walkFiresBack(
 }
 
 function stretchOf(rules: ScheduleRules): number {
-  return rules.cron?.isEveryHour ? DAY_MS / 24 : DAY_MS;
+  if (!rules.cron?.isEveryHour) return DAY_MS;
+  return rules.cron.fields.seconds.length > 1 ? 60_000 : 3_600_000;
 }
 
 function* walkEvery(
