@@ -154,7 +154,7 @@ describe('claimTasks', () => {
       serveKeys: graph.serveKeys,
       leaseMs: 60_000,
       limit: 10,
-      runId: mine,
+      runIds: [mine],
     });
     expect(claimed.map((task) => task.runId)).toEqual([mine]);
   });
