@@ -8,6 +8,7 @@ import { type FlowSandbox, openFlow } from '../support/flow.ts';
 import { until } from '../support/until.ts';
 
 const project = fileURLToPath(new URL('../fixtures/process', import.meta.url));
+const broken = fileURLToPath(new URL('../fixtures/broken-runner', import.meta.url));
 const runnerArgs = ['runner', 'exactly-once.job.ts', '--lease', '3s', '--concurrency', '4'];
 
 let flow: FlowSandbox;
@@ -103,8 +104,7 @@ test('killed after a commit: its writes and its success stand, once, and the run
 });
 
 test('a runner that cannot keep its leases ends with 1, and says why', async () => {
-  const runner = flow.spawn(['runner', 'broken-thread.job.ts', '--health-port', '0']);
-  const end = await runner.ended;
+  const end = await flow.flow(['runner', '--health-port', '0'], { cwd: broken });
   expect(end).toMatchObject({ code: 1, signal: null });
   expect(end.stderr).toContain('no thread today');
   expect(end.stderr).toContain('the runner cannot go on');
