@@ -1,8 +1,9 @@
 /** Tests with runner processes: each has a database of its own on one server, so that they can run side by side. */
-import type { RunView } from '@flowline/core/internal';
+import { isClosedRun, type RunView } from '@flowline/core/internal';
 import { test as base } from 'vitest';
 import { openTestDatabase } from './database.ts';
 import { type FlowSandbox, openFlow, type Running, type SpawnOptions } from './flow.ts';
+import { until } from './until.ts';
 
 /** A runner that is at work. */
 export type StartedRunner = Running & { readonly id: string };
@@ -40,6 +41,35 @@ export function starter(flow: FlowSandbox, runnerArgs: readonly string[]): Fleet
     return { ...runner, id: await runner.started };
   };
 }
+
+/** The run once it has ended. */
+export async function endOf(
+  flow: FlowSandbox,
+  runId: string,
+  deadlineMs = 40_000,
+): Promise<RunView> {
+  const store = await flow.store();
+  return until(
+    `the end of run ${runId}`,
+    async () => {
+      const view = await store.viewRun(runId);
+      return view !== null && isClosedRun(view.state) && view;
+    },
+    deadlineMs,
+  );
+}
+
+/** Arguments of node for a runner that believes to be on another machine, so that nobody here can prove it dead. */
+export const onOtherHost: SpawnOptions = {
+  node: ['--import', new URL('../../bench/chaos/preload/other-host.mjs', import.meta.url).href],
+  env: { OTHER_HOST: 'elsewhere' },
+};
+
+/** A runner whose wall clock is off by so many minutes. */
+export const withClock = (offsetMinutes: number): SpawnOptions => ({
+  node: ['--import', new URL('../../bench/chaos/preload/skewed-clock.mjs', import.meta.url).href],
+  env: { CLOCK_OFFSET_MS: String(offsetMinutes * 60_000) },
+});
 
 /** How the attempts of a job ended, and on which runner. */
 export function outcomes(run: RunView, job: string) {

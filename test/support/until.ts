@@ -1,10 +1,13 @@
+/** How much longer than usual things may take: FLOW_TEST_PATIENCE=4 for a machine that does much else. */
+export const patience = Number(process.env.FLOW_TEST_PATIENCE ?? 1);
+
 /** Resolves with the first value that is neither false nor null nor undefined; rejects with `what` after the deadline. */
 export async function until<T>(
   what: string,
   probe: () => Promise<T | false | null | undefined> | T | false | null | undefined,
   deadlineMs = 20_000,
 ): Promise<T> {
-  const end = performance.now() + deadlineMs;
+  const end = performance.now() + deadlineMs * patience;
   for (;;) {
     const value = await probe();
     if (value !== false && value !== null && value !== undefined) return value;
