@@ -76,6 +76,11 @@ export const commandTable: readonly (CommandEntry | CommandGroup)[] = [
     load: () => import('../commands/logs.js'),
   },
   {
+    name: 'why',
+    summary: 'what a run and its tasks are waiting for',
+    load: () => import('../commands/why.js'),
+  },
+  {
     name: 'retry',
     summary: 'run what failed in a run again',
     load: () => import('../commands/retry.js'),
