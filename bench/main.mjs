@@ -18,6 +18,7 @@ const { values: flags } = parseArgs({
 });
 const files = [
   'start-up',
+  'enumerate-fires',
   'trigger-latency',
   'diamond',
   'drain',

@@ -19,9 +19,24 @@ const changes = Intl.supportedValuesOf('timeZone').flatMap((timeZone) =>
 );
 const toMs = (dates: readonly Date[]) => dates.map((date) => date.getTime());
 
+type ZoneChange = (typeof changes)[number];
+
+/** Changes of all zones from 2000 to 2040; where many zones changed their clocks alike at one instant, one of them stands for all. */
+function changesOfFortyYears(): ZoneChange[] {
+  const [first, last] = [new Date('2000-01-01T00:00:00Z'), new Date('2041-01-01T00:00:00Z')];
+  const known = new Map<string, ZoneChange>();
+  for (const timeZone of Intl.supportedValuesOf('timeZone')) {
+    for (const change of clockChanges(timeZone, first, last)) {
+      const key = `${change.at.getTime()} ${change.offsetBefore} ${change.offsetAfter}`;
+      if (!known.has(key)) known.set(key, { timeZone, ...change });
+    }
+  }
+  return [...known.values()];
+}
+
 /** Every zone and change, with the case named in what fails. */
-function forEachChange(check: (change: (typeof changes)[number]) => void): void {
-  for (const change of changes) {
+function forEachChange(check: (change: ZoneChange) => void, of: readonly ZoneChange[] = changes) {
+  for (const change of of) {
     try {
       check(change);
     } catch (error) {
@@ -75,5 +90,38 @@ describe('two years of every zone', () => {
         expected,
       );
     });
+  });
+});
+
+describe('every change of clocks from 2000 to 2040', () => {
+  it('leaves one fire for each date, whichever way it is asked', { timeout: 120_000 }, () => {
+    const all = changesOfFortyYears();
+    expect(all.length).toBeGreaterThan(1_500);
+    forEachChange(({ timeZone, at, localFrom, localTo }) => {
+      const middle = (Date.parse(`${localFrom}Z`) + Date.parse(`${localTo}Z`)) / 2;
+      const named = new Date(Math.floor(middle / 60_000) * 60_000);
+      const schedule = { cron: `${named.getUTCMinutes()} ${named.getUTCHours()} * * *`, timeZone };
+      const expected = [-1, 0, 1].map(
+        (days) =>
+          Temporal.PlainDateTime.from(
+            new Date(named.getTime() + days * DAY_MS).toISOString().slice(0, 19),
+          ).toZonedDateTime(timeZone, { disambiguation: 'compatible' }).epochMilliseconds,
+      );
+      // A zone that left a whole date out has its fires on those of the next date.
+      const instants = [...new Set(expected)];
+      const before = new Date(instants[0]! - 1);
+      const end = new Date(instants.at(-1)! + 1);
+      expect(toMs(firesBetween(schedule, before, end))).toEqual(instants);
+      const stepped = [nextFires(schedule, { after: before })[0]!];
+      while (stepped.length < instants.length) {
+        stepped.push(nextFires(schedule, { after: stepped.at(-1)! })[0]!);
+      }
+      expect(toMs(stepped)).toEqual(instants);
+      expect(toMs(previousFires(schedule, { before: end, count: instants.length }))).toEqual(
+        instants.toReversed(),
+      );
+      const [seeded] = nextFires(schedule, { after: new Date(at.getTime() - 1) });
+      expect(seeded!.getTime()).toBe(instants.find((instant) => instant >= at.getTime()));
+    }, all);
   });
 });

@@ -88,3 +88,4 @@ export type {
   InstantInput,
   ScheduleInput,
 } from './time/schedule/schedule-input.js';
+export { streamFires } from './time/schedule/stream-fires.js';
