@@ -40,12 +40,12 @@ export const command: Command = {
   async run(args, context) {
     const { terminal, cwd } = context;
     const project = await loadProject(args, args.paths, context);
-    const { dags, problems, clockWarnings, hasErrors } = project;
+    const { dags, problems, dayWarnings, hasErrors } = project;
     const compiled = {
       dags: dags.map(({ definition, version }) => ({ ...definition, version })),
       problems: problems.map(problemJson),
     };
-    const said = [...problems, ...clockWarnings];
+    const said = [...problems, ...dayWarnings];
     if (said.length > 0 && !args.json) note(terminal, `${problemText(terminal, said, cwd)}\n`);
     if (args.out !== undefined && !hasErrors) {
       const path = resolve(cwd, args.out);
@@ -53,8 +53,7 @@ export const command: Command = {
       await orSayWhichFile(path, writeFile(path, `${toJson(compiled)}\n`));
       note(terminal, `wrote ${counted(dags.length, 'DAG')} to ${relative(cwd, path)}`);
     }
-    if (args.json)
-      print(terminal, toJson({ ...compiled, warnings: clockWarnings.map(problemJson) }));
+    if (args.json) print(terminal, toJson({ ...compiled, warnings: dayWarnings.map(problemJson) }));
     else if (args.format === 'mermaid')
       print(terminal, graphMermaid(dags.map(({ definition }) => definition)));
     else if (dags.length > 0) {

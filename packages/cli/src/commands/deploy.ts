@@ -43,7 +43,7 @@ export const command: Command = {
       });
     }
     const project = await loadProject(args, args.paths, context);
-    const said = [...project.problems, ...project.clockWarnings];
+    const said = [...project.problems, ...project.dayWarnings];
     if (said.length > 0) note(terminal, `${problemText(terminal, said, cwd)}\n`);
     if (project.hasErrors) {
       note(terminal, `${problemCount(project.problems)}; nothing was stored`);

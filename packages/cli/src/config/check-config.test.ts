@@ -18,9 +18,13 @@ test('accepts every field with a value of its kind, and undefined as absent', ()
     database: 'flow',
     dataDir: '.flow',
     runner: { concurrency: 4, lease: '20s', drainTimeout: 'PT30S' },
+    onExpectationMissed: () => {},
     logLevel: 'warn',
   };
   expect(checkConfig(config, 'x')).toBe(config);
+  expect(messageOf({ onExpectationMissed: 'mail' })).toContain(
+    'onExpectationMissed: expected a function, found "mail"',
+  );
   expect(messageOf({ mongodbUri: undefined, runner: { lease: undefined } })).toBe('accepted');
 });
 

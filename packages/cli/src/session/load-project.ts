@@ -12,8 +12,8 @@ export interface Project {
   readonly dags: readonly CompiledDag[];
   /** Of loading and of compiling, warnings too: the same for the same code on any day. */
   readonly problems: readonly Problem[];
-  /** Schedules that meet a change of clocks within two years: these depend on the day. */
-  readonly clockWarnings: readonly Problem[];
+  /** Schedules that meet a change of clocks within two years, or are over: these depend on the day. */
+  readonly dayWarnings: readonly Problem[];
   readonly hasErrors: boolean;
 }
 
@@ -33,7 +33,8 @@ export async function loadProject(
     configFile: settings.configFile,
   });
   const compiled = compile(loaded.classes, { at: new Date() });
-  const isOfTheDay = ({ code }: Problem) => code === 'schedule-clock-change';
+  const isOfTheDay = ({ code }: Problem) =>
+    code === 'schedule-clock-change' || code === 'schedule-over';
   const problems = [
     ...loaded.problems,
     ...compiled.problems.filter((problem) => !isOfTheDay(problem)),
@@ -44,7 +45,7 @@ export async function loadProject(
     files: loaded.files,
     dags: compiled.dags,
     problems,
-    clockWarnings: compiled.problems.filter(isOfTheDay),
+    dayWarnings: compiled.problems.filter(isOfTheDay),
     hasErrors: problems.some(({ severity }) => severity === 'error'),
   };
 }

@@ -14,6 +14,7 @@ import { readGraphOptions } from './passes/read-graph-options.js';
 import { readJobOptions } from './passes/read-job-options.js';
 import { refuseCycles } from './passes/refuse-cycles.js';
 import { warnAboutClocks } from './passes/warn-about-clocks.js';
+import { warnWhenOver } from './passes/warn-when-over.js';
 import { ProblemList } from './problem-list.js';
 
 // `group` needs the edges, and all that follows needs to know which DAG a job is in.
@@ -27,6 +28,7 @@ const passes: readonly Pass[] = [
   readGraphOptions,
   readJobOptions,
   warnAboutClocks,
+  warnWhenOver,
 ];
 
 /** What {@link compile} returns. */
@@ -40,8 +42,8 @@ export interface CompileResult {
 /** What {@link compile} may be told. */
 export interface CompileOptions {
   /**
-   * What time it is. Given, schedules that meet a change of clocks within two years of it are warned about; the definitions do
-   * not depend on it.
+   * What time it is. Given, schedules that meet a change of clocks within two years of it, or have no fire left, are warned about; the
+   * definitions do not depend on it.
    */
   readonly at?: Date;
 }

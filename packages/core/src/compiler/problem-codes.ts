@@ -39,6 +39,7 @@ export const compilerProblemCodes = {
   'errors-without-retries': 'error',
   'option-without-effect': 'warning',
   'schedule-clock-change': 'warning',
+  'schedule-over': 'warning',
 } as const;
 
 export type CompilerProblemCode = keyof typeof compilerProblemCodes;

@@ -74,3 +74,21 @@ describe('a schedule that meets changes of clocks', () => {
     expect(problemsOf({ cron: '30 2 * * *', timeZone: 'Europe/Paris' }, {})).toEqual([]);
   });
 });
+
+describe('a schedule that is over', () => {
+  it.each<ScheduleInput>([
+    { at: '2026-11-30T11:59:00Z' },
+    { every: '1h', endAt: '2026-11-30T12:00:00Z' },
+    { cron: '0 0 * * *', endAt: '2020-01-01' },
+  ])('is a warning: %j', (schedule) => {
+    expect(problemsOf(schedule)).toMatchObject([
+      { code: 'schedule-over', severity: 'warning', path: 'Report > schedule' },
+    ]);
+  });
+
+  it('is not said while a fire is left, nor without a clock', () => {
+    expect(problemsOf({ at: '2026-11-30T12:00:01Z' })).toEqual([]);
+    expect(problemsOf({ every: '1h', endAt: '2026-11-30T13:00:01Z' })).toEqual([]);
+    expect(problemsOf({ at: '2020-01-01T00:00:00Z' }, {})).toEqual([]);
+  });
+});
