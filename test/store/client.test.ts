@@ -109,6 +109,24 @@ describe('FlowClient', () => {
     expect(await client.waitForRun(runId)).toMatchObject({ reason: 'not needed' });
   });
 
+  it('retries what failed, in the same run', async () => {
+    const dag = 'retried';
+    const graph = graphOf(
+      dag,
+      { one: [], two: ['one'] },
+      { retention: { runsMs: 30 * 86_400_000, logsMs: 86_400_000 } },
+    );
+    await bench.store.deployDag(deployment(graph));
+    const worker = new Graph(bench, graph);
+    const { runId } = await client.trigger(dag);
+    await worker.work({ one: failed });
+    expect(await client.retry(runId)).toEqual({ jobs: ['one', 'two'] });
+    expect(await client.getRun(runId)).toMatchObject({ state: 'running' });
+    await worker.work();
+    expect(await client.waitForRun(runId)).toMatchObject({ id: runId, state: 'succeeded' });
+    await expect(client.retry(runId)).rejects.toMatchObject({ code: 'conflict' });
+  });
+
   it('says what is wrong with a call', async () => {
     const code = (call: Promise<unknown>) =>
       call.then(
