@@ -31,7 +31,7 @@ export function readMisfire(field: Field, resumesAll: boolean): MisfirePolicy {
   const graceMs = readDuration(at('grace'), { minMs: 1 });
   const windowMs = readDuration(at('window'), { minMs: 1 });
   const spacingMs = readDuration(at('spacing'), { minMs: 1 });
-  const maxCatchUp = readInteger(at('maxCatchUp'), 1, 100_000);
+  const maxCatchUp = readInteger(at('maxCatchUp'), 1, 10_000);
   for (const name of ['maxCatchUp', 'window', 'spacing']) {
     if (misfire[name] === undefined || policy === 'catch-up') continue;
     if (name === 'spacing' && resumesAll) continue;
