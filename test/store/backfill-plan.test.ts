@@ -109,6 +109,7 @@ describe('the range', () => {
     expect(cut.note).toContain(nextFireAt!.toISOString());
     const beyond = await bench.store.planBackfill({ dagId: id, from: far });
     expect(beyond.dates).toEqual([]);
+    expect(beyond.note).toContain('later dates belong to the scheduler');
   });
 
   test('goes by the zone of the schedule where clocks change', async () => {

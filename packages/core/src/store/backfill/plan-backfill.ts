@@ -56,7 +56,8 @@ export async function planBackfill(
         part,
       },
     ),
-    note: request.to !== undefined && request.to > limit ? noteOnCut(limit) : null,
+    // Also of a range that begins beyond it: an empty plan should say why.
+    note: (request.to ?? from) > limit ? noteOnCut(limit) : null,
   };
 }
 
