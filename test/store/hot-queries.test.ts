@@ -47,7 +47,7 @@ beforeAll(async () => {
       { ordered: false },
     );
   }
-}, 120_000);
+}, 300_000);
 afterAll(() => bench.close());
 
 interface Stats {
