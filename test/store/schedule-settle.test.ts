@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { encodeDefinition } from '../../packages/core/src/store/version-cache.js';
 import { firesBetween } from '../../packages/core/src/time/schedule/fires.js';
 import { atEveryDeath, Bench, definitionOf, deployment, minutesBefore } from './scheduling.js';
 
@@ -83,6 +84,32 @@ describe('a one-shot', () => {
     expect((await bench.dag(id)).nextFireAt).toBeNull();
     expect(await bench.store.findDueDags(1_000)).not.toContain(id);
     expect(await bench.ledger(id)).toEqual(new Map([[missed.toISOString(), 'catch-up']]));
+  });
+});
+
+describe('a one-shot that came due while no runner was there', () => {
+  test.each([
+    ['coalesce', 'catch-up'],
+    ['catch-up', 'catch-up'],
+    ['skip', 'skipped'],
+  ] as const)('%s: %s, once, and then the schedule is over', async (policy, becomes) => {
+    const id = bench.id();
+    const now = await bench.store.readServerTime();
+    const at = minutesBefore(now, -60 * 24);
+    await bench.deploy(id, { at }, { misfire: { policy, maxCatchUp: 100 } });
+    const past = minutesBefore(now, 60);
+    const definition = definitionOf(id, { at: past }, { misfire: { policy, maxCatchUp: 100 } });
+    await bench.collections.dagVersions.updateOne(
+      { _id: `${id}/${(await bench.dag(id)).version}` },
+      { $set: { definition: await encodeDefinition(definition) } },
+    );
+    await bench.rewind(id, past);
+    // A leader that comes an hour later, with nothing read before.
+    const leader = await bench.connect();
+    await bench.settle(id, leader);
+    await bench.settle(id, leader);
+    expect(await bench.ledger(id)).toEqual(new Map([[past.toISOString(), becomes]]));
+    expect((await bench.dag(id)).nextFireAt).toBeNull();
   });
 });
 
