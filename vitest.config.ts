@@ -16,9 +16,33 @@ export default defineConfig({
         test: {
           name: 'system',
           include: ['test/**/*.test.ts'],
+          exclude: ['test/process/**'],
           pool: 'forks',
-          testTimeout: 60_000,
+          testTimeout: 120_000,
           hookTimeout: 60_000,
+        },
+      },
+      // Many processes each, and judged by leases: after the rest, and the whole crowd of the chaos by itself.
+      {
+        oxc,
+        test: {
+          name: 'process',
+          include: ['test/process/**/*.test.ts'],
+          exclude: ['test/process/chaos.test.ts'],
+          pool: 'forks',
+          testTimeout: 300_000,
+          hookTimeout: 60_000,
+          sequence: { groupOrder: 1 },
+        },
+      },
+      {
+        oxc,
+        test: {
+          name: 'chaos',
+          include: ['test/process/chaos.test.ts'],
+          pool: 'forks',
+          hookTimeout: 60_000,
+          sequence: { groupOrder: 2 },
         },
       },
     ],
