@@ -13,7 +13,7 @@ const test = testWithFlow(project, 'held.job.ts', ['runner']);
 /** What a machine that does other things as well may add, in ms. */
 const slackMs = 5_000 * patience;
 
-test.concurrent.for([
+const cases = [
   { where: 'on the same machine', args: ['runner'], elsewhere: {}, withinMs: 3_000 },
   { where: 'on another machine', args: ['runner'], elsewhere: onOtherHost, withinMs: 22_000 },
   {
@@ -22,9 +22,13 @@ test.concurrent.for([
     elsewhere: onOtherHost,
     withinMs: 7_000,
   },
-])(
-  'the other runner is $where: within $withinMs ms',
-  async ({ args, elsewhere, withinMs }, { flow, started }) => {
+];
+
+for (const { where, args, elsewhere, withinMs } of cases) {
+  test.concurrent(`the other runner is ${where}: within ${withinMs / 1_000} s`, async ({
+    flow,
+    started,
+  }) => {
     const first = await started(args);
     const { id } = await flow.here(['run', 'held']);
     await until('the first start', () => flow.events().includes(`start 1 ${first.pid}`));
@@ -42,6 +46,5 @@ test.concurrent.for([
       ['lost', first.id],
       ['succeeded', second.id],
     ]);
-  },
-  300_000,
-);
+  }, 300_000);
+}
