@@ -3,7 +3,7 @@
 import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { Job, type JobContext } from '@flowline/core';
-import { executableJobs } from '@flowline/core/internal';
+import { type ConnectOptions, executableJobs } from '@flowline/core/internal';
 import { Runner, type RunnerOptions } from '@flowline/runner';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openSystem, type System } from '../support/system.ts';
@@ -24,7 +24,7 @@ class Many {
   }
 }
 
-function make(options: RunnerOptions & { connection?: object } = {}): Runner {
+function make(options: RunnerOptions & { connection?: ConnectOptions } = {}): Runner {
   return new Runner({
     connection: system.connection,
     jobs: executableJobs([Many]),

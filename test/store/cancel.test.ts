@@ -124,7 +124,7 @@ describe('cancelRun', () => {
           serveKeys: graph.serveKeys,
           leaseMs: 60_000,
           limit: 1,
-          runId,
+          runIds: [runId],
         });
         return { runId, task: task! };
       },

@@ -315,6 +315,7 @@ describe('retiring', () => {
     await bench.rewind(id, from);
     const run = {
       logicalDate: from,
+      dueAt: from,
       dataInterval: { from: minutesBefore(from, day), to: from },
       cause: 'schedule' as const,
       coalesced: 1,

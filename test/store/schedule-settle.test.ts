@@ -303,6 +303,7 @@ describe('several processes', () => {
       const dataInterval = { from: minutesBefore(logicalDate, 24 * 60), to: logicalDate };
       return {
         logicalDate,
+        dueAt: logicalDate,
         dataInterval,
         cause: 'catch-up',
         coalesced: 1,

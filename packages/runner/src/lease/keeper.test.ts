@@ -145,16 +145,16 @@ describe('what the thread says', () => {
     const { keeper, told, threads, now } = system();
     keeper.start();
     keeper.hold('t', 2, now(), Number.MAX_SAFE_INTEGER);
-    const about = (token: number): FromKeeper => ({
+    const about = (token: number, lost = [{ taskId: 't', token }]): FromKeeper => ({
       type: 'renewed',
       sentAt: now(),
       renewed: [],
-      lost: [{ taskId: 't', token }],
+      lost,
       cancelRequested: [{ taskId: 't', token }],
     });
     threads[0]?.say(about(1));
     expect(told).toEqual([]);
-    threads[0]?.say({ ...(about(2) as object), lost: [] } as FromKeeper);
+    threads[0]?.say(about(2, []));
     threads[0]?.say(about(2));
     expect(told).toEqual(['cancel t', 'lost t']);
     threads[0]?.say(about(2));
