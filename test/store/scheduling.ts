@@ -44,6 +44,10 @@ export class Bench {
     return this.#database.uri;
   }
 
+  get connection(): { readonly uri: string; readonly database: string } {
+    return { uri: this.#database.uri, database: this.#database.databaseName };
+  }
+
   /** Another process, as far as the database can tell. */
   async connect(intercept?: OperationInterceptor): Promise<Store> {
     const { uri, databaseName } = this.#database;

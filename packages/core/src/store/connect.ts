@@ -67,7 +67,7 @@ export async function connectStore(
   }
 }
 
-function createClient(options: ConnectOptions): MongoClient {
+export function createClient(options: ConnectOptions): MongoClient {
   repairDriver();
   try {
     return new MongoClient(options.uri, {
@@ -98,7 +98,7 @@ function createClient(options: ConnectOptions): MongoClient {
   }
 }
 
-function databaseOf(options: ConnectOptions): string {
+export function databaseOf(options: ConnectOptions): string {
   if (options.database) return options.database;
   const path = /^mongodb(?:\+srv)?:\/\/[^/]*\/([^?]*)/.exec(options.uri)?.[1];
   return path ? decodeURIComponent(path) : 'flowline';

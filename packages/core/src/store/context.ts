@@ -2,7 +2,11 @@ import type { Db, MongoClient } from 'mongodb';
 import { monotonicFactory } from 'ulid';
 import { type Collections, collectionsOf } from './collections.js';
 import { boundOperation, ConnectionWatch } from './connection-watch.js';
-import { interceptCollections, type OperationInterceptor } from './intercept.js';
+import {
+  interceptCollections,
+  type OperationInterceptor,
+  type StoreOperation,
+} from './intercept.js';
 import { ServerClock } from './server-time.js';
 import { VersionCache } from './version-cache.js';
 
@@ -36,10 +40,19 @@ export interface ContextOptions {
   readonly monotonicMs?: () => number;
   readonly wallMs?: () => number;
   readonly intercept?: OperationInterceptor;
+  /** Of a connection that several stores share. */
+  readonly watch?: ConnectionWatch;
 }
 
 /** 1 MiB. */
 export const defaultPayloadLimitBytes = 1_048_576;
+
+const aLookAtTheClock: StoreOperation = {
+  method: 'hello',
+  collection: '',
+  args: [],
+  isWrite: false,
+};
 
 export function createContext(
   client: MongoClient,
@@ -51,15 +64,18 @@ export function createContext(
     ? interceptCollections(bounded, options.intercept)
     : bounded;
   const monotonicMs = options.monotonicMs ?? (() => performance.now());
+  const { intercept } = options;
   const clock = new ServerClock({
-    read: () => readLocalTime(db),
+    read: intercept
+      ? () => intercept(aLookAtTheClock, () => readLocalTime(db))
+      : () => readLocalTime(db),
     monotonicMs,
     wallMs: options.wallMs ?? (() => Date.now()),
   });
   const ulid = monotonicFactory();
   return {
     client,
-    watch: new ConnectionWatch(client, monotonicMs).start(),
+    watch: options.watch ?? new ConnectionWatch(client, monotonicMs).start(),
     db,
     collections,
     clock,

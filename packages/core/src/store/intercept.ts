@@ -1,28 +1,35 @@
 /**
- * A hook around every single operation that the store sends, for tests that let the process "die", lose an answer or
- * fail at the k-th one. Not installed, it costs nothing.
+ * A hook around every single operation that the store sends, for tests that let the process "die", lose an answer, fail at the
+ * k-th one, choose who is next, or take a guard away. Not installed, it costs nothing.
  */
 import type { Collections } from './collections.js';
 
-/** One operation of the driver: its method and the collection it goes to. */
+/** One operation of the driver. */
 export interface StoreOperation {
+  /** The driver's method; `hello` for a look at the server's clock. */
   readonly method: string;
+  /** The collection it goes to; empty for none. */
   readonly collection: string;
+  /** The arguments of the method: filter, update, options; documents to insert. */
+  readonly args: readonly unknown[];
+  /** True for what changes something. */
+  readonly isWrite: boolean;
 }
 
-/** Called in place of each operation; `run` performs it. What this returns or throws is what the store sees. */
+/**
+ * Called in place of each operation; `run` performs it, with other arguments when they are given (not for `find` and
+ * `aggregate`, whose cursor is there already). What this returns or throws is what the store sees.
+ */
 export type OperationInterceptor = <T>(
   operation: StoreOperation,
-  run: () => Promise<T>,
+  run: (args?: readonly unknown[]) => Promise<T>,
 ) => Promise<T>;
 
-const promised = new Set<PropertyKey>([
+const reads = new Set<PropertyKey>(['countDocuments', 'distinct', 'findOne']);
+const writes = new Set<PropertyKey>([
   'bulkWrite',
-  'countDocuments',
   'deleteMany',
   'deleteOne',
-  'distinct',
-  'findOne',
   'findOneAndDelete',
   'findOneAndUpdate',
   'insertMany',
@@ -43,12 +50,19 @@ export function interceptCollections(
   const wrapped = Object.entries(collections).map(([name, collection]) => [
     name,
     wrap(collection as object, (method, call) => {
-      if (promised.has(method)) {
+      const isWrite = writes.has(method);
+      if (isWrite || reads.has(method)) {
         return (...args) =>
-          intercept({ method: String(method), collection: name }, () => call(...args) as never);
+          intercept(
+            { method: String(method), collection: name, args, isWrite },
+            (others) => call(...(others ?? args)) as never,
+          );
       }
       if (!cursors.has(method)) return call;
-      return (...args) => wrapCursor(call(...args) as object, String(method), name, intercept);
+      return (...args) => {
+        const operation = { method: String(method), collection: name, args, isWrite: false };
+        return wrapCursor(call(...args) as object, operation, intercept);
+      };
     }),
   ]);
   return Object.fromEntries(wrapped) as Collections;
@@ -56,18 +70,17 @@ export function interceptCollections(
 
 function wrapCursor(
   cursor: object,
-  method: string,
-  collection: string,
+  operation: StoreOperation,
   intercept: OperationInterceptor,
 ): object {
   return wrap(cursor, (name, call) => {
     if (cursorReads.has(name)) {
-      return (...args) => intercept({ method, collection }, () => call(...args) as never);
+      return (...args) => intercept(operation, () => call(...args) as never);
     }
     return (...args) => {
       const result = call(...args);
       // sort(), limit() and the like return the cursor itself.
-      return result === cursor ? wrapCursor(cursor, method, collection, intercept) : result;
+      return result === cursor ? wrapCursor(cursor, operation, intercept) : result;
     };
   });
 }

@@ -30,8 +30,13 @@ export async function cancelRun(
   }
   if (isClosedRun(run.state)) return { state: run.state, closed: true };
   await requestCancel(context, runId, reason);
-  const after = await runs.findOne({ _id: runId }, { projection: { state: 1 } });
-  return { state: after?.state ?? 'cancelled', closed: false };
+  const after = await runs.findOne(
+    { _id: runId },
+    { projection: { state: 1, cancelRequestedAt: 1 } },
+  );
+  // It may have ended by itself before the request was written.
+  const closed = after !== null && isClosedRun(after.state) && after.cancelRequestedAt === null;
+  return { state: after?.state ?? 'cancelled', closed };
 }
 
 /** Writes the request, unless there is one or the run is closed, and carries it out as far as it goes. */

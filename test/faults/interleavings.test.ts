@@ -1,0 +1,49 @@
+import {
+  describeEncounter,
+  describeSeedFailure,
+  interleave,
+  type SharedConnection,
+  shareConnection,
+} from '@flowline/core/testing';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Bench } from '../store/scheduling.js';
+import { encountersOn } from './encounters.js';
+import { Scenes } from './scenes.js';
+
+/** Of each encounter. For a longer run, or for a seed that failed: FLOW_TEST_SEEDS, FLOW_TEST_SEED. */
+const seeds = Number(process.env.FLOW_TEST_SEEDS ?? 200);
+const firstSeed = Number(process.env.FLOW_TEST_SEED ?? 1);
+
+let bench: Bench;
+let connection: SharedConnection;
+beforeAll(async () => {
+  bench = await Bench.open();
+  connection = await shareConnection(bench.connection);
+});
+afterAll(async () => {
+  await connection.close();
+  await bench.close();
+});
+
+test.each([
+  'two leaders',
+  'two rescuers',
+  'finisher against rescuer',
+  'renewal against rescuer',
+  'two claimers',
+  'finisher against canceller',
+  'both parents of a join',
+  'deploy against trigger',
+  'pause against fire',
+  'retry against closers',
+])(
+  '%s: every invariant holds in every order',
+  async (name) => {
+    const encounter = encountersOn(new Scenes(bench))[name]!;
+    const report = await interleave(encounter, { connection, seeds, firstSeed });
+    console.log(describeEncounter(report));
+    expect(report.failures.map(describeSeedFailure)).toEqual([]);
+    expect(report.seeds).toBe(seeds);
+  },
+  300_000,
+);
