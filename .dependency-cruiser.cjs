@@ -91,6 +91,18 @@ module.exports = {
       `^${core}/(decorators|compiler|client|testing)/`,
       'arrows run one way',
     ),
+    rule(
+      'testing-knows-the-store',
+      room('testing'),
+      `^${core}/(decorators|definition|compiler|client)/`,
+      'the test kit knows the store and the model',
+    ),
+    rule(
+      'nothing-knows-the-testing-room',
+      `^${core}/(?!testing)`,
+      `^${core}/testing`,
+      'the test kit is no part of what runs',
+    ),
     {
       name: 'only-the-store-knows-mongodb',
       comment:

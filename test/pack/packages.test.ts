@@ -131,6 +131,10 @@ describe('the packed packages', () => {
       { cwd },
     );
     expect(stdout.trim()).toBe('function function');
+    const kit =
+      "import('@flowline/core/testing').then(({ underFaults }) => console.log(typeof underFaults))";
+    const { stdout: testing } = await exec(process.execPath, ['-e', kit], { cwd });
+    expect(testing.trim()).toBe('function');
     await deploysAndRuns(cwd);
   }, 300_000);
 
