@@ -160,6 +160,13 @@ export function encountersOn(scenes: Scenes): Readonly<Record<string, Meeting>> 
         other: (process) => fire(process, scene),
       }),
     },
+    'leader against prune': {
+      prepare: async () => scened(await scenes.overdue(2)),
+      actors: (scene) => ({
+        pruner: ({ store }) => store.retireDag(scene.id, 'tests'),
+        leader: (process) => fire(process, scene),
+      }),
+    },
     'retry against closers': {
       prepare: () => claimed({ a: [], b: [] }, ['w1', 'w2'], { dag: kept }),
       actors: (scene) => ({

@@ -35,6 +35,7 @@ test.each([
   'both parents of a join',
   'deploy against trigger',
   'pause against fire',
+  'leader against prune',
   'retry against closers',
 ])(
   '%s: every invariant holds in every order',

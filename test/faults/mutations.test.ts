@@ -130,12 +130,12 @@ describe('without', () => {
     ],
     [
       'the compare-and-set of the decision',
-      'two leaders',
-      without(decision, 'nextFireAt', 'scheduleRev', 'pending', '$expr'),
+      'leader against prune',
+      without(decision, 'state', 'version', 'nextFireAt', 'scheduleRev', 'pending', '$expr'),
     ],
     [
       'the compare-and-set of the cursor',
-      'pause against fire',
+      'leader against prune',
       without(cursor, 'nextFireAt', 'scheduleRev', 'pending.decidedAt'),
     ],
     ['the opening in the close', 'retry against closers', without(close, 'openEpoch')],

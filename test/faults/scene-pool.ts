@@ -1,15 +1,13 @@
 /**
- * Scenes in stock. Setting a scene through the store takes longer than what is done in it, so one is set and the others are its
- * copies: every document of its DAG, with the names of the DAG and of its run replaced.
+ * Many scenes of one kind. Setting a scene through the store takes longer than what is done in it, so one is set and the others are
+ * its copies: every document of its DAG, with the names of the DAG and of its run replaced. A copy is made when it is
+ * taken and not before: a leader that recovers another scene would work on it.
  */
 import type { Document } from 'mongodb';
 import type { DagDefinition } from '../../packages/core/src/model/definition.js';
 import { decodeDefinition, encodeDefinition } from '../../packages/core/src/store/version-cache.js';
 import type { Bench } from '../store/scheduling.js';
 import type { Scene } from './scenes.js';
-
-/** So many copies are made at once. */
-const copiesAtOnce = 40;
 
 const collections = [
   'dags',
@@ -27,7 +25,6 @@ export class ScenePool<One extends Scene> {
   #template:
     | { readonly scene: One; readonly documents: ReadonlyMap<string, Document[]> }
     | undefined;
-  readonly #stock: One[] = [];
 
   constructor(bench: Bench, make: () => Promise<One>) {
     this.#bench = bench;
@@ -35,31 +32,27 @@ export class ScenePool<One extends Scene> {
   }
 
   async take(): Promise<One> {
-    if (this.#stock.length === 0) await this.#refill();
-    return this.#stock.shift()!;
-  }
-
-  async #refill(): Promise<void> {
-    this.#template ??= await this.#read(await this.#make());
+    // The first is the original.
+    if (this.#template === undefined) {
+      const scene = await this.#make();
+      this.#template = await this.#read(scene);
+      return scene;
+    }
     const { scene, documents } = this.#template;
-    const copies = Array.from({ length: copiesAtOnce }, () => this.#renaming(scene));
-    const definitions = documents.get('dagVersions')!;
+    const rename = this.#renaming(scene);
     for (const name of collections) {
       const originals = documents.get(name)!;
       if (originals.length === 0) continue;
-      const renamed = copies.flatMap((rename) => originals.map((one) => rename(one) as Document));
+      const copies = originals.map((one) => rename(one) as Document);
       if (name === 'dagVersions') {
-        for (const [index, version] of renamed.entries()) {
-          const original = await decodeDefinition(
-            definitions[index % definitions.length]!.definition,
-          );
-          const rename = copies[Math.floor(index / definitions.length)]!;
+        for (const version of copies) {
+          const original = await decodeDefinition(version.definition);
           version.definition = await encodeDefinition(rename(original) as DagDefinition);
         }
       }
-      await this.#bench.db.collection(name).insertMany(renamed);
+      await this.#bench.db.collection(name).insertMany(copies);
     }
-    this.#stock.push(...copies.map((rename) => rename(scene) as One));
+    return rename(scene) as One;
   }
 
   async #read(scene: One) {
@@ -68,7 +61,6 @@ export class ScenePool<One extends Scene> {
       const filter: Document = name === 'dags' ? { _id: scene.id } : { dagId: scene.id };
       documents.set(name, await this.#bench.db.collection(name).find(filter).toArray());
     }
-    // The original is left as it is: nobody looks at it, and nothing in it comes due.
     return { scene, documents };
   }
 

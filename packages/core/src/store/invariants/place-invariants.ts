@@ -84,6 +84,9 @@ const cursorKeepsUp: Invariant<DagSubject> = {
       const found = `one decided at ${show(dag.pending.decidedAt)}`;
       yield { subject, expected: 'no decision that waits', found };
     }
+    if (dag.state === 'retired' && dag.nextFireAt !== null) {
+      yield { subject, expected: 'no cursor, being retired', found: show(dag.nextFireAt) };
+    }
     const isLive = dag.state === 'active' && dag.pausedAt === null && dag.broken === null;
     if (isLive && dag.nextFireAt !== null) {
       const dueAt = new Date(dag.nextFireAt.getTime() + dag.nextJitterMs);
