@@ -1,13 +1,3 @@
 import { walk } from './walk.js';
 
-walk([
-  'deploy',
-  'trigger',
-  'misfire',
-  'leader tick',
-  'admission',
-  'refusal',
-  'backfill',
-  'pause',
-  'prune',
-]);
+walk(['deploy', 'trigger', 'misfire', 'leader tick']);

@@ -71,12 +71,6 @@ const cursor: Guarded = {
   method: 'updateOne',
   is: (filter) => 'pending.decidedAt' in filter,
 };
-const close: Guarded = {
-  collection: 'runs',
-  method: 'updateOne',
-  is: (filter, update) => 'openEpoch' in filter && update.includes('"cancelling":false,"expireAt"'),
-};
-
 /** `propagated: false` is written as true. */
 const forgetsMarks: OperationRewriter = ({ collection, method, args }) => {
   if (collection !== 'tasks' || method !== 'findOneAndUpdate') return undefined;
@@ -138,7 +132,6 @@ describe('without', () => {
       'leader against prune',
       without(cursor, 'nextFireAt', 'scheduleRev', 'pending.decidedAt'),
     ],
-    ['the opening in the close', 'retry against closers', without(close, 'openEpoch')],
   ] as const)(
     '%s, an order is found that breaks something',
     async (_guard, encounter, rewrite) => {
