@@ -8,7 +8,7 @@ import { Definitions } from '../../packages/runner/src/execution/definitions.js'
 import type { ExecutionEnvironment } from '../../packages/runner/src/execution/execute-attempt.js';
 import { Executor } from '../../packages/runner/src/execution/executor.js';
 import type { LeaseKeeper } from '../../packages/runner/src/lease/keeper.js';
-import type { RunnerSettings } from '../../packages/runner/src/options.js';
+import { type RunnerSettings, resolveRunnerOptions } from '../../packages/runner/src/options.js';
 import { Scheduler } from '../../packages/runner/src/scheduler/scheduler.js';
 
 /** What the handlers of a scene do, by job; the others return their job's id. */
@@ -49,6 +49,7 @@ export class Parts {
       settings: this.#settings(60_000),
       events: this.events,
       onReady: () => {},
+      onDeath: () => {},
     });
     const failed: unknown[] = [];
     this.events.on('failed', (_loop, error) => failed.push(error));
@@ -89,24 +90,18 @@ export class Parts {
 
   #settings(leaseMs: number): RunnerSettings {
     return {
-      concurrency: 10,
-      lead: true,
+      ...resolveRunnerOptions({ clock: this.#process.clock, random: () => 0.5 }),
       leaseMs,
-      renewEveryMs: 1_000,
       leadershipMs: 600_000,
-      drainTimeoutMs: 0,
       settleMs: 1_000,
       // It is woken by what it makes ready itself; nobody else does.
       pollMs: { busy: 5_000, idle: 5_000 },
-      clock: this.#process.clock,
-      random: () => 0.5,
-      log: () => {},
     };
   }
 }
 
 /** Leases are renewed by a thread with a connection of its own; a scenario that wants renewals sends them itself. */
-const noKeeper = { hold() {}, drop() {} } as unknown as LeaseKeeper;
+const noKeeper = { hold() {}, drop() {}, pause() {}, resume() {} } as unknown as LeaseKeeper;
 
 /** What a process needs to run the jobs of a DAG. */
 export function executable(

@@ -39,7 +39,7 @@ export class ScenePool<One extends Scene> {
       return scene;
     }
     const { scene, documents } = this.#template;
-    const rename = this.#renaming(scene);
+    const rename = this.#renaming(scene, documents.get('runs')!);
     for (const name of collections) {
       const originals = documents.get(name)!;
       if (originals.length === 0) continue;
@@ -65,14 +65,19 @@ export class ScenePool<One extends Scene> {
   }
 
   /** A copy of anything made of plain data, under new names. */
-  #renaming(scene: Scene): (value: unknown) => unknown {
+  #renaming(scene: Scene, runs: readonly Document[]): (value: unknown) => unknown {
     const id = this.#bench.id('scene-copy');
-    const runId =
-      scene.runId === '' ? '' : `${scene.runId.slice(0, -6)}${id.slice(-6).padStart(6, '0')}`;
-    const rename = (text: string) => {
-      const named = text.replaceAll(scene.id, id);
-      return runId === '' ? named : named.replaceAll(scene.runId, runId);
-    };
+    const ending = id.slice(-6).padStart(6, '0');
+    // Two runs of one scene differ before their last characters, or else in the order of their making.
+    const runIds = runs.map(({ _id }, index): [string, string] => [
+      String(_id),
+      `${String(_id).slice(0, -8)}${index}-${ending}`,
+    ]);
+    const rename = (text: string) =>
+      runIds.reduce(
+        (named, [from, to]) => named.replaceAll(from, to),
+        text.replaceAll(scene.id, id),
+      );
     const copy = (value: unknown): unknown => {
       if (typeof value === 'string') return rename(value);
       if (Array.isArray(value)) return value.map(copy);
