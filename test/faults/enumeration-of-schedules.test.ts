@@ -1,3 +1,13 @@
 import { walk } from './walk.js';
 
-walk(['deploy', 'trigger', 'misfire', 'leader tick']);
+walk([
+  'deploy',
+  'trigger',
+  'misfire',
+  'leader tick',
+  'admission',
+  'refusal',
+  'backfill',
+  'pause',
+  'prune',
+]);
