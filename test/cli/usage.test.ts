@@ -31,7 +31,9 @@ function expectSentence(
   words: RegExp,
 ) {
   expect(stderr).toMatch(words);
-  expect(stderr).not.toMatch(/^\s+at |fault in Flowline|undefined|NaN|\[object/m);
+  expect(stderr).not.toMatch(
+    /^\s+at (?:\S+ \(|async |file:|node:|\/)|fault in Flowline|undefined|NaN|\[object/m,
+  );
   expect(stdout).toBe('');
   expect(code).toBe(expectedCode);
 }

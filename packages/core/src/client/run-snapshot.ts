@@ -66,7 +66,7 @@ export interface AttemptSnapshot {
   readonly endedAt: Date | null;
   readonly error: StoredError | null;
   /** What is known of a lost attempt; null for others. */
-  readonly loss: AttemptLoss | null;
+  readonly loss?: AttemptLoss;
 }
 
 /** A stored run in the public shape, without its tasks: what a list of runs shows. */
@@ -117,5 +117,6 @@ function taskSnapshot(task: Task): TaskSnapshot {
 
 function attemptSnapshot(attempt: Attempt): AttemptSnapshot {
   const { n, outcome, runner, startedAt, endedAt, error, loss } = attempt;
-  return { n, outcome, runner, startedAt, endedAt, error, loss };
+  const told = { n, outcome, runner, startedAt, endedAt, error };
+  return loss === null ? told : { ...told, loss };
 }
