@@ -65,7 +65,7 @@ test('killed after a step: the next attempt gets its value and does not do it ag
           lastLines: [{ level: 'info', message: 'paid by attempt 1' }],
         },
       },
-      { outcome: 'succeeded', runner: second.id, loss: null },
+      { outcome: 'succeeded', runner: second.id },
     ],
   });
   const { stdout } = await flow.flow(['show', runId]);
