@@ -106,7 +106,7 @@ const forgetsMarks: OperationRewriter = ({ collection, method, args }) => {
 };
 
 /** Seeds to look through; the first that finds something ends it. */
-const seeds = 400;
+const seeds = 2_000;
 
 async function findsInOrder(encounter: string, mutation: Mutation): Promise<string[]> {
   const one = encountersOn(new Scenes(bench))[encounter]!;
@@ -164,7 +164,7 @@ describe('without', () => {
       console.log(found[0]?.split('\n')[0]);
       expect(found).not.toEqual([]);
     },
-    300_000,
+    900_000,
   );
 
   test('the mark of owed propagation, a death is found that leaves dependents waiting', async () => {

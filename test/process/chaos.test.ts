@@ -1,10 +1,10 @@
-/** Two minutes of chaos with 3 to 8 real runners; see bench/chaos. The seed is printed and in a failure's message. */
+/** Two minutes of chaos with 3 to 8 real runners; see bench/chaos. CHAOS_SEED and CHAOS_MINUTES ask for others. */
 import { execFile } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
 const main = fileURLToPath(new URL('../../bench/chaos/main.mjs', import.meta.url));
-const seed = Number(process.env.CHAOS_SEED ?? Math.floor(Math.random() * 1e6));
+const seed = Number(process.env.CHAOS_SEED ?? 1);
 const minutes = Number(process.env.CHAOS_MINUTES ?? 2);
 
 test(`${minutes} minutes of chaos with seed ${seed} violate nothing`, async () => {
