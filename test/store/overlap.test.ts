@@ -1,3 +1,4 @@
+import { Binary } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { DagDefinition } from '../../packages/core/src/model/definition.js';
 import { dateSlot } from '../../packages/core/src/model/ids.js';
@@ -229,5 +230,22 @@ describe('places', () => {
     const fires = await bench.store.listFires(graph.id);
     const refused = await bench.collections.slots.countDocuments({ dagId: graph.id });
     expect(fires).toHaveLength(refused);
+  });
+});
+
+describe('many DAGs at once', () => {
+  it('one whose version cannot be read keeps none of the others waiting', async () => {
+    const damaged = await scheduled({ overlap: 'allow' });
+    const sound = await scheduled({ overlap: 'allow' });
+    await make(damaged, 'manual');
+    const runId = await make(sound, 'manual');
+    await bench.collections.dagVersions.updateOne(
+      { dagId: damaged.id },
+      { $set: { definition: new Binary(Buffer.from('damaged')) } },
+    );
+    // A process that has not read the version before.
+    const store = await bench.connect();
+    await expect(store.admitDags([damaged.id, sound.id])).rejects.toThrow();
+    expect(await stateOf(runId)).toBe('running');
   });
 });

@@ -61,7 +61,8 @@ export async function admitDags(
   for (const dag of byRule.length > 0 ? [] : found) {
     const queue = byDag.get(dag._id) ?? [];
     if (queue.length === 0) continue;
-    const known = await context.versions.get(dag._id, dag.version);
+    // A version that cannot be read concerns its own DAG alone: there it is reported.
+    const known = await context.versions.get(dag._id, dag.version).catch(() => null);
     const plan = known === null ? null : planOf(dag, known.definition, queue);
     if (plan === null) byRule.push(dag._id);
     else {
