@@ -103,7 +103,9 @@ export class Claimer {
       limit,
       ...(runIds === null ? {} : { runIds }),
     });
-    this.#isExhausted = claims.length < limit;
+    const isAll = claims.length < limit;
+    // A look by name says nothing of other work: the next look is for all of it.
+    this.#isExhausted = runIds === null && isAll;
     for (const claim of claims) {
       // The bound on renewals needs the timeout; the definition is cached after the first task of a version.
       const timeoutMs = await definitions
@@ -115,7 +117,7 @@ export class Claimer {
     if (claims.length > 0) {
       this.#emptyTurns = 0;
       // Fewer than were asked for: there is no more. All of them: there may be, once there are slots.
-      if (this.#isExhausted) return pollMs.busy;
+      if (isAll) return pollMs.busy;
       return this.#executor.freeSlots > 0 ? 0 : pollMs.idle;
     }
     this.#emptyTurns += 1;
