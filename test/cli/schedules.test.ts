@@ -48,18 +48,25 @@ const localTimes = (fires: { local: string }[]) => fires.map(({ local }) => loca
 
 describe('flow deploy', () => {
   it('shows the next five fires before and after a change, in a dry run too', async () => {
-    const first = project('moved', "{ cron: '30 12 * * *' }");
+    // Hours that do not begin while the test runs.
+    const hour = new Date().getUTCHours();
+    const [early, late] = [6, 12].map((later) => String((hour + later) % 24).padStart(2, '0'));
+    const first = project('moved', `{ cron: '30 ${early} * * *' }`);
     const added = await json(['deploy'], first);
     expect(added.dags[0]).toMatchObject({ change: 'added', nextFires: { before: [] } });
-    expect(localTimes(added.dags[0].nextFires.after)).toEqual(Array(5).fill('12:30'));
+    expect(localTimes(added.dags[0].nextFires.after)).toEqual(Array(5).fill(`${early}:30`));
 
-    const second = project('moved', "{ cron: '45 13 * * *' }");
+    const second = project('moved', `{ cron: '45 ${late} * * *' }`);
     const text = await flow(['deploy', '--dry-run'], second);
-    expect(text.stdout).toMatch(/^changed +moved .*\n {4}next fires before: \S+T12:30:00\+00:00, /);
-    expect(text.stdout).toMatch(/\n {4}next fires after: {2}\S+T13:45:00\+00:00, /);
+    expect(text.stdout).toMatch(
+      new RegExp(`^changed +moved .*\\n {4}next fires before: \\S+T${early}:30:00\\+00:00, `),
+    );
+    expect(text.stdout).toMatch(
+      new RegExp(`\\n {4}next fires after: {2}\\S+T${late}:45:00\\+00:00, `),
+    );
     const dry = await json(['deploy', '--dry-run'], second);
-    expect(localTimes(dry.dags[0].nextFires.before)).toEqual(Array(5).fill('12:30'));
-    expect(localTimes(dry.dags[0].nextFires.after)).toEqual(Array(5).fill('13:45'));
+    expect(localTimes(dry.dags[0].nextFires.before)).toEqual(Array(5).fill(`${early}:30`));
+    expect(localTimes(dry.dags[0].nextFires.after)).toEqual(Array(5).fill(`${late}:45`));
     expect(await json(['next', 'moved'])).toEqual(added.dags[0].nextFires.after);
 
     await flow(['pause', 'moved']);

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import type { BackfillRequest } from '../../packages/core/src/store/verbs/backfill-verbs.js';
-import { atEveryDeath, Bench, definitionOf, deployment } from './scheduling.js';
+import { atEveryDeath, Bench, pastDaily as daily, definitionOf, deployment } from './scheduling.js';
 
 let bench: Bench;
 
@@ -15,8 +15,6 @@ afterEach(async () => {
   await bench.collections.backfills.deleteMany({});
   await bench.collections.runs.deleteMany({});
 });
-
-const daily = { cron: '0 0 * * *' };
 
 function day(n: number): Date {
   return new Date(Date.UTC(2026, 0, n));

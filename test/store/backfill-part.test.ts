@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { BackfillRequest } from '../../packages/core/src/store/verbs/backfill-verbs.js';
 import { toSchedule } from '../../packages/core/src/time/schedule/parse-schedule.js';
 import { checkClosedRun, failed, Graph } from './graphs.js';
-import { atEveryDeath, Bench, deployment } from './scheduling.js';
+import { atEveryDeath, Bench, deployment, pastDaily } from './scheduling.js';
 
 let bench: Bench;
 
@@ -22,7 +22,7 @@ const shape = {
 
 function deploy(edges: Readonly<Record<string, readonly string[]>> = shape) {
   return Graph.deploy(bench, edges, {
-    schedule: toSchedule({ cron: '0 0 * * *' }),
+    schedule: toSchedule(pastDaily),
     retention: { runsMs: 30 * 86_400_000, logsMs: 86_400_000 },
   });
 }

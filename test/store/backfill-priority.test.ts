@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Bench } from './scheduling.js';
+import { Bench, pastDaily } from './scheduling.js';
 
 let bench: Bench;
 
@@ -14,7 +14,7 @@ const day = (n: number) => new Date(Date.UTC(2026, 0, n));
 /** A DAG whose backfill has this many tasks ready. */
 async function backfilling(ready: number): Promise<string> {
   const dagId = bench.id('past');
-  await bench.deploy(dagId, { cron: '0 0 * * *' }, { maxActiveRuns: 10 });
+  await bench.deploy(dagId, pastDaily, { maxActiveRuns: 10 });
   await bench.store.createBackfill({
     ...{ dagId, from: day(1), to: day(1 + ready), maxActive: ready },
   });

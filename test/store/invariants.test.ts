@@ -13,7 +13,7 @@ import {
   invariantNames,
 } from '../../packages/core/src/store/verbs/audit-verbs.js';
 import { failed, Graph } from './graphs.js';
-import { Bench, minutesBefore } from './scheduling.js';
+import { Bench, betweenFires, minutesBefore } from './scheduling.js';
 
 let bench: Bench;
 beforeAll(async () => {
@@ -57,19 +57,17 @@ async function setAttempt(id: string, at: number, fields: Partial<AttemptDocumen
   await setTask(id, { attempts });
 }
 
-/** A scheduled DAG whose fires of the last ten minutes are settled. */
-async function settledDag(
-  policy: DagDefinition['misfire']['policy'],
-  minutes = 10,
-): Promise<string> {
+const day = 24 * 60;
+
+/** A scheduled DAG whose fires of the last ten days are settled. */
+async function settledDag(policy: DagDefinition['misfire']['policy'], days = 10): Promise<string> {
   const id = bench.id('settled');
-  await bench.deploy(
-    id,
-    { cron: '* * * * *' },
-    { misfire: { policy, maxCatchUp: 3 }, overlap: 'allow' },
-  );
+  await bench.deploy(id, betweenFires(24), {
+    misfire: { policy, maxCatchUp: 3 },
+    overlap: 'allow',
+  });
   const { nextFireAt } = await bench.dag(id);
-  const first = minutesBefore(nextFireAt!, minutes);
+  const first = minutesBefore(nextFireAt!, days * day);
   await bench.rewind(id, first);
   await bench.collections.dags.updateOne(
     { _id: id },
@@ -142,7 +140,7 @@ describe('a healthy history', () => {
     const { nextFireAt } = await bench.dag(id);
     await bench.store.pauseDag(id);
     const { _id } = await bench.dag(id);
-    const from = minutesBefore(nextFireAt!, 4);
+    const from = minutesBefore(nextFireAt!, 4 * day);
     await bench.store.createBackfill({ dagId: _id, from, maxActive: 2, reprocess: 'all' });
     while ((await bench.store.listBackfills({ dagId: id, state: ['running'] })).length > 0) {
       await bench.store.feedBackfills();
@@ -363,8 +361,9 @@ describe('of a DAG', () => {
 
   it('cursor-keeps-up', async () => {
     const id = bench.id('behind');
-    await bench.deploy(id, { cron: '* * * * *' });
-    await bench.rewind(id, minutesBefore((await bench.dag(id)).nextFireAt!, 5));
+    await bench.deploy(id, betweenFires(24));
+    expect(await broken(id)).toEqual([]);
+    await bench.rewind(id, minutesBefore((await bench.dag(id)).nextFireAt!, 5 * day));
     expect(await broken(id)).toEqual(['cursor-keeps-up']);
     // Of a live system nobody can say that its leader will not come to it.
     expect(await broken(id, {})).toEqual([]);
@@ -375,7 +374,7 @@ describe('of a backfill', () => {
   async function filled(): Promise<{ id: string; dagId: string }> {
     const dagId = await settledDag('skip');
     const { nextFireAt } = await bench.dag(dagId);
-    const from = minutesBefore(nextFireAt!, 2);
+    const from = minutesBefore(nextFireAt!, 2 * day);
     const { id } = await bench.store.createBackfill({ dagId, from, reprocess: 'all' });
     while ((await bench.backfill(id)).endedAt === null) {
       await bench.store.feedBackfills();

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { checkClosedRun, failed, Graph } from './graphs.js';
-import { atEveryDeath, Bench, definitionOf, deployment } from './scheduling.js';
+import { atEveryDeath, Bench, definitionOf, deployment, pastDaily } from './scheduling.js';
 
 let bench: Bench;
 
@@ -223,7 +223,7 @@ describe('its place', () => {
   test('no overlap rule refuses it, and a pause of the DAG does not hold it up', async () => {
     for (const overlap of ['skip', 'queue', 'allow', 'cancel-previous'] as const) {
       const id = bench.id();
-      const definition = definitionOf(id, { cron: '0 0 * * *' }, { ...kept, overlap });
+      const definition = definitionOf(id, pastDaily, { ...kept, overlap });
       await bench.store.deployDag(deployment({ ...definition, maxQueuedRuns: 1 }));
       const runIds: string[] = [];
       for (const n of [1, 2, 3]) {
@@ -359,7 +359,6 @@ describe('dying anywhere', () => {
 });
 
 describe('a run of a backfill', () => {
-  const daily = { cron: '0 0 * * *' };
   const day = (n: number) => new Date(Date.UTC(2026, 0, n));
 
   async function countsOf(id: string) {
@@ -385,7 +384,7 @@ describe('a run of a backfill', () => {
 
   async function deployDaily() {
     const dagId = bench.id();
-    await bench.deploy(dagId, daily, kept);
+    await bench.deploy(dagId, pastDaily, kept);
     return dagId;
   }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { atEveryDeath, Bench, minutesBefore } from './scheduling.js';
+import { atEveryDeath, Bench, betweenFires, minutesBefore } from './scheduling.js';
 
 let bench: Bench;
 
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => bench.close());
 
 /** Its dates are far apart, so that none comes while the tests run. */
-const everyDay = { every: '1d' };
+const everyDay = betweenFires(24);
 const day = 24 * 60;
 
 /** A DAG that was paused so many days ago; the dates of those days are inside the pause. */

@@ -234,6 +234,21 @@ export async function atEveryDeath<Scene>(
   }
 }
 
+/**
+ * A schedule half way between two of its fires, so that none comes due while a test runs, whatever the hour: a test that settles
+ * and then looks would otherwise fail across midnight. `shiftMs` keeps two of them apart.
+ */
+export function betweenFires(everyHours: number, shiftMs = 0) {
+  const stepMs = everyHours * 3_600_000;
+  // More than ten years of dates, and half a step.
+  const backMs = (Math.ceil(100_000 / everyHours) + 0.5) * stepMs;
+  const startAt = new Date(Date.now() - backMs + shiftMs).toISOString();
+  return { every: `${everyHours}h`, startAt };
+}
+
+/** Days in January 2026 and after, for backfills; its last date is long past, so that none comes due. */
+export const pastDaily = { cron: '0 0 * * *', endAt: '2026-09-01' } as const;
+
 /** Whole minutes before an instant. */
 export function minutesBefore(instant: Date, minutes: number): Date {
   return new Date(instant.getTime() - minutes * 60_000);
