@@ -124,7 +124,7 @@ describe('cancelRun', () => {
           serveKeys: graph.serveKeys,
           leaseMs: 60_000,
           limit: 1,
-          runIds: [runId],
+          taskIds: [`${runId}/a`],
         });
         return { runId, task: task! };
       },

@@ -145,7 +145,7 @@ describe('claimTasks', () => {
     expect((await graph.view(runId)).tasks.every((task) => task.token === 1)).toBe(true);
   });
 
-  it('claims from one run only when asked to', async () => {
+  it('claims only the tasks that are named when asked to', async () => {
     const graph = await Graph.deploy(bench, { only: [] }, allow);
     await graph.start();
     const mine = await graph.start();
@@ -154,7 +154,7 @@ describe('claimTasks', () => {
       serveKeys: graph.serveKeys,
       leaseMs: 60_000,
       limit: 10,
-      runIds: [mine],
+      taskIds: [`${mine}/only`],
     });
     expect(claimed.map((task) => task.runId)).toEqual([mine]);
   });

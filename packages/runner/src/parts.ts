@@ -80,7 +80,7 @@ export function wireParts(store: Store, wiring: Wiring): Parts {
           runnerId: identity.id,
           settings,
           events,
-          onReady: (runIds) => claimer?.wake(runIds),
+          onReady: (tasks) => claimer?.wake(tasks),
           onDeath: onDeath('schedule'),
         });
   const clockOffset = new ClockOffsetRemark(settings.log);
@@ -120,7 +120,7 @@ export function wireParts(store: Store, wiring: Wiring): Parts {
         claim.cause === 'backfill'
           ? await store.feedBackfills({ placesOnly: true })
           : (await tookPlace(claim))
-            ? (await store.admitDags([claim.dagId], (runIds) => claimer?.wake(runIds))).length
+            ? (await store.admitDags([claim.dagId], (tasks) => claimer?.wake(tasks))).length
             : 0;
       if (claim.cause === 'backfill' && admitted > 0) claimer?.wake();
     } catch (error) {

@@ -68,7 +68,8 @@ import { retryRun } from './retry/retry-run.js';
 import { earliestFireAt, findDueDags } from './schedule/find-due-dags.js';
 import { countFires, listFires } from './schedule/list-fires.js';
 import { pauseDag, resumeDag } from './schedule/pause-dag.js';
-import { settleSchedule, settleSchedules } from './schedule/settle-schedule.js';
+import { settleDue } from './schedule/settle-due.js';
+import { settleSchedule } from './schedule/settle-schedule.js';
 import type { Store } from './store.js';
 
 /** The store on MongoDB: every verb is a file of its own; here they are only bound to one connection. */
@@ -109,7 +110,7 @@ export function createMongoStore(context: StoreContext): Store {
     findDueDags: on(findDueDags),
     earliestFireAt: on(earliestFireAt),
     settleSchedule: on(settleSchedule),
-    settleSchedules: on(settleSchedules),
+    settleDue: on(settleDue),
     pauseDag: on(pauseDag),
     resumeDag: on(resumeDag),
     listFires: on(listFires),
@@ -118,7 +119,7 @@ export function createMongoStore(context: StoreContext): Store {
     createRun: on(createRun),
     finishHalfMadeRuns: on(finishHalfMadeRuns),
     admitRuns: on(admitRuns),
-    admitDags: on(admitDags),
+    admitDags: on((context, dagIds, onReady) => admitDags(context, dagIds, onReady)),
     findDagsWithQueuedRuns: on(findDagsWithQueuedRuns),
     repairPlaces: on(repairPlaces),
     getRun: on(getRun),

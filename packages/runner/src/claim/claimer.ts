@@ -7,6 +7,7 @@
  * When the process dies after a claim was applied, the lease lapses and the attempt is counted as lost.
  */
 
+import type { ReadyTask } from '@flowline/core/internal';
 import type { ExecutionEnvironment } from '../execution/execute-attempt.js';
 import type { Executor } from '../execution/executor.js';
 import { Loop, type LoopPulse } from '../loop.js';
@@ -21,7 +22,7 @@ export class Claimer {
   readonly #loop: Loop;
   #emptyTurns = 0;
   #promoteAt = 0;
-  /** Runs that this process has just made ready. */
+  /** Tasks that this process has just made ready, and serves. */
   #ready = new Set<string>();
   /** At the last look there was no more work than free slots. */
   #isExhausted = false;
@@ -53,10 +54,14 @@ export class Claimer {
     return this.#loop.pulse;
   }
 
-  /** Work may be ready: look now, also for delayed tasks. `runIds`: in these runs, which are then asked for by name. */
-  wake(runIds?: readonly string[]): void {
-    if (runIds === undefined) this.#isExhausted = false;
-    else for (const runId of runIds) this.#ready.add(runId);
+  /** Work may be ready: look now, also for delayed tasks. `tasks`: these, which are then asked for by name. */
+  wake(tasks?: readonly ReadyTask[]): void {
+    if (tasks === undefined) this.#isExhausted = false;
+    else {
+      const served = tasks.filter(({ serveKey }) => this.#env.jobs.has(serveKey));
+      if (served.length === 0) return;
+      for (const { taskId } of served) this.#ready.add(taskId);
+    }
     this.#emptyTurns = 0;
     this.#loop.wake();
   }
@@ -88,24 +93,24 @@ export class Claimer {
     const { store, settings, runnerId, events, definitions } = this.#env;
     const { clock, pollMs } = settings;
     if (this.#serveKeys.length === 0) return pollMs.idle;
-    if (clock.monotonicMs() >= this.#promoteAt) {
+    const named = this.#takeReady(this.#executor.freeSlots);
+    if (named === null && clock.monotonicMs() >= this.#promoteAt) {
       await store.promoteDelayed();
       this.#promoteAt = clock.monotonicMs() + pollMs.busy;
     }
     const limit = this.#executor.freeSlots;
     if (limit === 0) return pollMs.idle;
     const sentAt = clock.monotonicMs();
-    const runIds = this.#takeReady(limit);
     const claims = await store.claimTasks({
       runnerId,
       serveKeys: this.#serveKeys,
       leaseMs: settings.leaseMs,
       limit,
-      ...(runIds === null ? {} : { runIds }),
+      ...(named === null ? {} : { taskIds: named }),
     });
     const isAll = claims.length < limit;
     // A look by name says nothing of other work: the next look is for all of it.
-    this.#isExhausted = runIds === null && isAll;
+    this.#isExhausted = named === null && isAll;
     for (const claim of claims) {
       // The bound on renewals needs the timeout; the definition is cached after the first task of a version.
       const timeoutMs = await definitions
@@ -125,10 +130,10 @@ export class Claimer {
     return Math.min(pollMs.idle, pollMs.busy * 2 ** Math.min(this.#emptyTurns - 1, 6));
   }
 
-  /** Runs to ask for by name: only where nothing else waits, so that no older or more urgent work is passed over. */
+  /** Tasks to ask for by name: only where nothing else waits, so that no older or more urgent work is passed over. */
   #takeReady(limit: number): string[] | null {
-    const runIds = [...this.#ready];
+    const taskIds = [...this.#ready];
     this.#ready.clear();
-    return this.#isExhausted && runIds.length > 0 && runIds.length <= limit ? runIds : null;
+    return this.#isExhausted && taskIds.length > 0 && taskIds.length <= limit ? taskIds : null;
   }
 }

@@ -1,5 +1,5 @@
 /** What the leader does, in the order in which it does it. Every duty is repeatable and guarded by itself. */
-import type { Store } from '@flowline/core/internal';
+import type { ReadyTask, Store } from '@flowline/core/internal';
 import type { RunnerEmitter } from '../events.js';
 import type { RunnerSettings } from '../options.js';
 import type { Announcer } from './announcer.js';
@@ -13,7 +13,7 @@ export interface DutyEnvironment {
   /** Tells the hooks about expectations that were not met. */
   readonly announcer: Announcer;
   /** Work was made ready. */
-  readonly onReady: (runIds?: readonly string[]) => void;
+  readonly onReady: (tasks?: readonly ReadyTask[]) => void;
 }
 
 export interface Duty {
@@ -59,35 +59,22 @@ export const duties: readonly Duty[] = [
 ];
 
 async function settleDueSchedules(env: DutyEnvironment): Promise<boolean> {
-  const due = await env.store.findDueDags(dagsPerTick);
-  let more = due.length === dagsPerTick;
-  const errors: unknown[] = [];
-  for (const dagIds of portionsOf(due)) {
-    if (!env.isLeading()) break;
-    let admission = Promise.resolve();
-    const report = (error: unknown) => void errors.push(error);
-    // Admission does not wait for the cursors to be moved.
-    const settled = await env.store
-      .settleSchedules(dagIds, (created) => {
-        admission = admit(env, created).catch(report);
-      })
-      .finally(() => admission);
-    if (settled.more) more = true;
-    for (const { error } of settled.failed) report(error);
-  }
+  const { more, failed, notAdmitted } = await env.store.settleDue({
+    limit: dagsPerTick,
+    mayGoOn: env.isLeading,
+    onReady: env.onReady,
+  });
   // Those that could be settled have been: what is thrown is reported, and tried again at the next tick.
-  if (errors.length > 0) throw errors[0];
+  for (const error of [...failed.map((one) => one.error), ...notAdmitted]) throw error;
   return more;
 }
 
 async function admitQueuedRuns(env: DutyEnvironment): Promise<boolean> {
   const dagIds = await env.store.findDagsWithQueuedRuns(dagsPerTick);
-  for (const portion of portionsOf(dagIds)) if (env.isLeading()) await admit(env, portion);
+  for (const portion of portionsOf(dagIds)) {
+    if (env.isLeading()) await env.store.admitDags(portion, env.onReady);
+  }
   return false;
-}
-
-async function admit(env: DutyEnvironment, dagIds: readonly string[]): Promise<void> {
-  await env.store.admitDags(dagIds, (runIds) => env.onReady(runIds));
 }
 
 async function rescueExpiredLeases(env: DutyEnvironment): Promise<boolean> {

@@ -2,7 +2,7 @@
  * The loop of a runner that may lead: keep leadership, then the duties. A duty that fails is reported and does not
  * keep the later ones from running.
  */
-import type { Store } from '@flowline/core/internal';
+import type { ReadyTask, Store } from '@flowline/core/internal';
 import type { RunnerEmitter } from '../events.js';
 import { Loop, type LoopPulse } from '../loop.js';
 import type { RunnerSettings } from '../options.js';
@@ -17,7 +17,7 @@ export interface SchedulerOptions {
   readonly runnerId: string;
   readonly settings: RunnerSettings;
   readonly events: RunnerEmitter;
-  readonly onReady: (runIds?: readonly string[]) => void;
+  readonly onReady: (tasks?: readonly ReadyTask[]) => void;
   /** The loop has ended for good without being stopped. */
   readonly onDeath: (error: unknown) => void;
 }

@@ -4,11 +4,14 @@
  * DAGs in one operation. The steps, their guards and what a death leaves behind are those of admit-runs.ts.
  */
 import type { DagDefinition } from '../../model/definition.js';
+import { taskId } from '../../model/ids.js';
 import type { DagDocument, RunDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
 import { NOW } from '../task-transitions.js';
+import type { ReadyTask } from '../verbs/task-verbs.js';
 import { admitRuns, queuedFields } from './admit-runs.js';
+import type { BegunRuns } from './create-run.js';
 import type { QueuedRun } from './queued-run.js';
 import { startRuns } from './start-run.js';
 import { type PlaceWish, takePlaces } from './take-place.js';
@@ -17,16 +20,21 @@ import { workThrough } from './work-through.js';
 /** Beyond so many queued runs in all DAGs together each DAG is looked at by itself. */
 const runsAtOnce = 500;
 
-type WaitingRun = QueuedRun & Pick<RunDocument, 'refused' | 'cancelRequestedAt'>;
+type WaitingRun = QueuedRun & Pick<RunDocument, 'refused' | 'cancelRequestedAt' | 'materialized'>;
+
+/** Told of tasks that can be claimed, by name where the names are known. */
+export type OnReady = (tasks?: readonly ReadyTask[]) => void;
 
 /**
  * Admits the queued runs of these DAGs; answers with the ids of the runs that this call started, and tells `onReady` as soon
  * as their tasks can be claimed. A DAG that fails does not keep the others from their turn: the first error is thrown at the end.
+ * `begun`: runs whose tasks are still being made. What there is to read is read meanwhile.
  */
 export async function admitDags(
   context: StoreContext,
   dagIds: readonly string[],
-  onReady: (runIds: readonly string[]) => void = () => {},
+  onReady: OnReady = () => {},
+  begun?: BegunRuns,
 ): Promise<string[]> {
   if (dagIds.length === 0) return [];
   const { dags, runs } = context.collections;
@@ -44,17 +52,19 @@ export async function admitDags(
           dagId: { $in: [...dagIds] },
           state: 'queued',
           dueAt: { $lte: latest },
-          materialized: true,
+          ...(begun === undefined ? { materialized: true } : {}),
           $expr: { $lte: ['$dueAt', NOW] },
         },
-        { projection: { ...queuedFields, refused: 1, cancelRequestedAt: 1 } },
+        { projection: { ...queuedFields, refused: 1, cancelRequestedAt: 1, materialized: 1 } },
       )
       .sort({ dueAt: 1, _id: 1 })
       .limit(runsAtOnce + 1)
       .toArray() as Promise<WaitingRun[]>,
+    begun?.whole,
   ]);
+  const whole = waiting.filter((run) => run.materialized || begun?.runIds.has(run._id));
   const byDag = new Map<string, WaitingRun[]>();
-  for (const run of waiting) byDag.set(run.dagId, [...(byDag.get(run.dagId) ?? []), run]);
+  for (const run of whole) byDag.set(run.dagId, [...(byDag.get(run.dagId) ?? []), run]);
   const free: QueuedRun[] = [];
   const wishes: PlaceWish<QueuedRun>[] = [];
   const byRule: string[] = waiting.length > runsAtOnce ? [...dagIds] : [];
@@ -71,13 +81,33 @@ export async function admitDags(
     }
   }
   const placed = await takePlaces(context, wishes);
-  const admitted = (await startRuns(context, [...free, ...placed], onReady)).map((run) => run._id);
+  const started = await startRuns(context, [...free, ...placed], (runs) => {
+    void rootsOf(context, runs).then(onReady);
+  });
+  const admitted = started.map((run) => run._id);
   await workThrough(byRule, async (dagId) => {
     const runIds = await admitRuns(context, dagId);
-    if (runIds.length > 0) onReady(runIds);
+    if (runIds.length > 0) onReady();
     admitted.push(...runIds);
   });
   return admitted;
+}
+
+/** The tasks that such runs begin with; undefined where that cannot be told from their definitions alone. */
+async function rootsOf(
+  context: StoreContext,
+  runs: readonly QueuedRun[],
+): Promise<ReadyTask[] | undefined> {
+  const roots: ReadyTask[] = [];
+  for (const run of runs) {
+    const known = await context.versions.get(run.dagId, run.version).catch(() => null);
+    if (known === null || run.openEpoch > 0) return undefined;
+    for (const job of known.definition.jobs) {
+      if (job.dependsOn.length > 0) continue;
+      roots.push({ taskId: taskId(run._id, job.id), serveKey: job.serveKey });
+    }
+  }
+  return roots;
 }
 
 /** Who starts without a place, and who wishes for one, in order. Null where a rule has to be applied. */

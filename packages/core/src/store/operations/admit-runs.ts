@@ -33,6 +33,7 @@ const startsAtOnce = 8;
 /** What admission reads of a queued run. */
 export const queuedFields = {
   dagId: 1,
+  version: 1,
   cause: 1,
   dueAt: 1,
   backfillId: 1,

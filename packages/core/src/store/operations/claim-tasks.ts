@@ -51,12 +51,8 @@ export async function claimTasks(
   params: ClaimParams,
 ): Promise<ClaimedTask[]> {
   if (params.limit <= 0 || params.serveKeys.length === 0) return [];
-  if (params.runIds !== undefined) {
-    const where = {
-      runId: { $in: [...params.runIds] },
-      serveKey: { $in: [...params.serveKeys] },
-    };
-    return takeCandidates(context, params, await findCandidates(context, where, params.limit));
+  if (params.taskIds !== undefined) {
+    return takeCandidates(context, params, params.taskIds.slice(0, params.limit));
   }
   const keysOfDag = groupByDag(params.serveKeys);
   const claimed: ClaimedTask[] = [];

@@ -37,13 +37,23 @@ export async function createRun(
   return outcome!;
 }
 
+/** Runs that were inserted, while their tasks are still being made. */
+export interface BegunRuns {
+  readonly runIds: ReadonlySet<string>;
+  readonly dagIds: readonly string[];
+  /** Resolves when they are materialized; rejects when that fails. */
+  readonly whole: Promise<void>;
+}
+
 /**
  * Makes several runs in as many operations as one takes. The outcomes are in the order of `wanted`, and so are the ids of
  * the runs. Throws when the database fails; what was written then stands, and the same call again completes it.
+ * `onBegun` is for whoever has something to prepare meanwhile.
  */
 export async function createRuns(
   context: StoreContext,
   wanted: readonly CreateRunParams[],
+  onBegun: (begun: BegunRuns) => void = () => {},
 ): Promise<CreateOutcome[]> {
   const used = await usedSlots(context, wanted);
   const outcomes = await Promise.all(
@@ -57,10 +67,19 @@ export async function createRuns(
   );
   const drafts = outcomes.filter((one): one is Draft => 'run' in one);
   const taken = await insertRuns(context, drafts);
-  await materializeRuns(
+  const begun = drafts.filter((draft) => !taken.has(draft));
+  const whole = materializeRuns(
     context,
-    drafts.filter((draft) => !taken.has(draft)).map(({ run, version }) => ({ run, version })),
+    begun.map(({ run, version }) => ({ run, version })),
   );
+  if (begun.length > 0) {
+    onBegun({
+      runIds: new Set(begun.map(({ run }) => run._id)),
+      dagIds: [...new Set(begun.map(({ run }) => run.dagId))],
+      whole,
+    });
+  }
+  await whole;
   return Promise.all(
     outcomes.map(async (one) => {
       if (!('run' in one)) return one;

@@ -5,6 +5,7 @@ export type QueuedRun = Pick<
   RunDocument,
   | '_id'
   | 'dagId'
+  | 'version'
   | 'cause'
   | 'dueAt'
   | 'backfillId'

@@ -21,7 +21,7 @@ export async function startRun(context: StoreContext, run: PlacedRun): Promise<b
 export async function startRuns<Run extends PlacedRun>(
   context: StoreContext,
   placed: readonly Run[],
-  onReady: (runIds: readonly string[]) => void = () => {},
+  onReady: (started: readonly Run[]) => void = () => {},
 ): Promise<Run[]> {
   const started: Run[] = [];
   for (const [openEpoch, group] of byOpening(placed)) {
@@ -30,7 +30,7 @@ export async function startRuns<Run extends PlacedRun>(
       context,
       openEpoch,
       starting.map((run) => run._id),
-      onReady,
+      () => onReady(starting),
     );
     started.push(...starting);
   }
@@ -75,7 +75,7 @@ export async function releaseRoots(
   context: StoreContext,
   openEpoch: number,
   runIds: readonly string[],
-  onReady: (runIds: readonly string[]) => void = () => {},
+  onReady: () => void = () => {},
 ): Promise<void> {
   if (runIds.length === 0) return;
   const { runs, tasks } = context.collections;
@@ -86,7 +86,7 @@ export async function releaseRoots(
       : { runId, state: 'blocked', root: true, openEpoch },
     decided as unknown as UpdateFilter<TaskDocument>,
   );
-  onReady(runIds);
+  onReady();
   await runs[runIds.length === 1 ? 'updateOne' : 'updateMany'](
     { _id: { $in: [...runIds] }, openEpoch, state: 'running' },
     { $set: { started: true } },

@@ -11,7 +11,7 @@ import type { FireRecord } from '../../model/run.js';
 import type { DagDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { missedOfFire, recordMissed } from '../expectations/record-missed.js';
-import { createRuns } from '../operations/create-run.js';
+import { type BegunRuns, createRuns } from '../operations/create-run.js';
 import type { CreateRunParams } from '../verbs/run-verbs.js';
 import type { PendingDecision } from './pending-decision.js';
 import { recordFires } from './record-fires.js';
@@ -35,29 +35,38 @@ export interface CarriedOut {
 
 const runsAtOnce = 200;
 
+/** Admits new runs. It may begin while their tasks are being made, and never throws. */
+export type Admit = (begun: BegunRuns) => Promise<void>;
+
 /**
- * Carries out the decisions of several DAGs, each step for all of them at once. `onCreated` is told of the DAGs that got runs
- * as soon as these can be admitted, which need not wait for the cursors. Throws when the database fails.
+ * Carries out the decisions of several DAGs, each step for all of them at once. New runs are admitted before the cursors are
+ * moved: people wait for the one, nobody for the other. Throws when the database fails.
  */
 export async function carryOutPending(
   context: StoreContext,
   decided: readonly Decided[],
-  onCreated: (dagIds: readonly string[]) => void = () => {},
+  admit: Admit = async () => {},
 ): Promise<CarriedOut> {
   const created = new Map<string, number>();
   const failed = new Map<string, unknown>();
   // In the order of the decisions: run ids grow with time, and the oldest date is to be the oldest run.
   const wanted = decided.flatMap(({ dag, pending }) => runsOf(dag, pending));
+  const admissions: Promise<void>[] = [];
   for (let from = 0; from < wanted.length; from += runsAtOnce) {
     const some = wanted.slice(from, from + runsAtOnce);
-    const outcomes = await createRuns(context, some);
+    const outcomes = await createRuns(context, some, (begun) => {
+      admissions.push(admit(begun));
+    }).catch(async (error: unknown) => {
+      await Promise.all(admissions);
+      throw error;
+    });
     for (const [index, outcome] of outcomes.entries()) {
       const { dagId } = some[index]!;
       if ('error' in outcome) failed.set(dagId, outcome.error);
       else if (outcome.created) created.set(dagId, (created.get(dagId) ?? 0) + 1);
     }
   }
-  if (created.size > 0) onCreated([...created.keys()]);
+  await Promise.all(admissions);
   const done = decided.filter(({ dag }) => !failed.has(dag._id));
   const lines = done.flatMap(({ dag, pending }) =>
     pending.lines.map(

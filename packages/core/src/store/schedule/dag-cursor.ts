@@ -21,9 +21,17 @@ export async function readDags(
   context: StoreContext,
   dagIds: readonly string[],
 ): Promise<DagReading[]> {
+  return readMatching(context, [{ $match: { _id: { $in: [...dagIds] } } }]);
+}
+
+/** The DAGs that these stages select. The clock is the database's. */
+export async function readMatching(
+  context: StoreContext,
+  stages: readonly Document[],
+): Promise<DagReading[]> {
   const found = await context.collections.dags
     .aggregate<DagDocument & { serverNow: Date }>([
-      { $match: { _id: { $in: [...dagIds] } } },
+      ...stages,
       { $addFields: { serverNow: '$$NOW' } },
     ])
     .toArray();

@@ -1,6 +1,6 @@
 import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
-import { isDueExpression } from './dag-cursor.js';
+import { type DagReading, isDueExpression, readMatching } from './dag-cursor.js';
 
 /** Fires lie after it; a range that begins here leaves out DAGs without a cursor. */
 const beginning = new Date(0);
@@ -8,28 +8,31 @@ const beginning = new Date(0);
 /** A cursor that may become due: its schedule is neither stopped nor broken. */
 const live = { state: 'active', pausedAt: null, broken: null } as const;
 
+/** Ids of {@link readDueDags}. */
+export async function findDueDags(context: StoreContext, limit: number): Promise<string[]> {
+  return (await readDueDags(context, limit)).map(({ dag }) => dag._id);
+}
+
 /**
- * Ids of DAGs to settle: those with an unfinished decision, then those whose cursor is due by the database's clock, the
+ * The DAGs to settle: those with an unfinished decision, then those whose cursor is due by the database's clock, the
  * longest due first.
  */
-export async function findDueDags(context: StoreContext, limit: number): Promise<string[]> {
-  const { dags } = context.collections;
+export async function readDueDags(context: StoreContext, limit: number): Promise<DagReading[]> {
   // The index range is narrowed by an estimate; the server's clock decides. A jittered DAG is read early and left.
   const until = await narrowTo(context.clock);
   const [unfinished, due] = await Promise.all([
-    dags
-      .find({ 'pending.from': { $gt: beginning } })
-      .project<{ _id: string }>({ _id: 1 })
-      .limit(limit)
-      .toArray(),
-    dags
-      .find({ ...live, nextFireAt: { $gt: beginning, $lte: until }, $expr: isDueExpression })
-      .sort({ nextFireAt: 1 })
-      .project<{ _id: string }>({ _id: 1 })
-      .limit(limit)
-      .toArray(),
+    readMatching(context, [{ $match: { 'pending.from': { $gt: beginning } } }, { $limit: limit }]),
+    readMatching(context, [
+      {
+        $match: { ...live, nextFireAt: { $gt: beginning, $lte: until }, $expr: isDueExpression },
+      },
+      { $sort: { nextFireAt: 1 } },
+      { $limit: limit },
+    ]),
   ]);
-  return [...new Set([...unfinished, ...due].map((dag) => dag._id))].slice(0, limit);
+  const byId = new Map([...due, ...unfinished].map((reading) => [reading.dag._id, reading]));
+  const inOrder = new Set([...unfinished, ...due].map(({ dag }) => dag._id));
+  return [...inOrder].slice(0, limit).map((id) => byId.get(id)!);
 }
 
 /** When the earliest cursor is due (its logical date + jitter), also when that has passed. Null when nothing is scheduled. */

@@ -23,10 +23,9 @@
  */
 import { NotFoundError } from '../../errors.js';
 import type { StoreContext } from '../context.js';
-import { convertDriverError } from '../driver-errors.js';
-import type { SettledDags, SettleResult } from '../verbs/dag-verbs.js';
-import { type CarriedOut, carryOutPending, type Decided } from './carry-out-pending.js';
-import { isDueExpression, isReachedExpression, readDags } from './dag-cursor.js';
+import type { SettleResult } from '../verbs/dag-verbs.js';
+import { type Admit, type CarriedOut, carryOutPending, type Decided } from './carry-out-pending.js';
+import { type DagReading, isDueExpression, isReachedExpression, readDags } from './dag-cursor.js';
 import { decidePending } from './decide-pending.js';
 import type { SettleMode } from './pending-decision.js';
 import { readVersion } from './read-version.js';
@@ -39,26 +38,6 @@ import { hasMore, isForDeciding } from './schedule-state.js';
  */
 export async function settleSchedule(context: StoreContext, dagId: string): Promise<SettleResult> {
   return settleOne(context, dagId, 'due');
-}
-
-/**
- * The same for many DAGs, each step for all of them in one operation: DAGs that fire at one instant wait for each other no
- * longer than for the database. A DAG that fails is named and keeps none of the others from their turn. `onCreated`: see carry-out-pending.ts.
- */
-export async function settleSchedules(
-  context: StoreContext,
-  dagIds: readonly string[],
-  onCreated?: (dagIds: readonly string[]) => void,
-): Promise<SettledDags> {
-  const settled = await settleBatch(context, dagIds, 'due', onCreated);
-  return {
-    recorded: settled.recorded,
-    more: settled.more,
-    failed: [...settled.failed].map(([dagId, error]) => ({
-      dagId,
-      error: convertDriverError(error),
-    })),
-  };
 }
 
 /**
@@ -78,25 +57,29 @@ async function settleOne(
   dagId: string,
   mode: SettleMode,
 ): Promise<SettleResult> {
-  const settled = await settleBatch(context, [dagId], mode);
-  if (settled.found === 0) throw new NotFoundError(`There is no DAG "${dagId}".`);
+  const readings = await readDags(context, [dagId]);
+  if (readings.length === 0) throw new NotFoundError(`There is no DAG "${dagId}".`);
+  const settled = await settleRead(context, readings, mode);
   if (settled.failed.has(dagId)) throw settled.failed.get(dagId);
   const { recorded, more } = settled;
   return { created: settled.created.get(dagId) ?? 0, recorded, more };
 }
 
-interface SettledBatch extends CarriedOut {
-  readonly found: number;
+/** What became of DAGs that were settled together; `more`: of one of them more is due now. */
+export interface SettledBatch extends CarriedOut {
   readonly more: boolean;
 }
 
-async function settleBatch(
+/**
+ * Settles DAGs as they were read, each step for all of them in one operation: DAGs that fire at one instant wait for each
+ * other no longer than for the database. A DAG that fails is named and keeps none of the others from their turn.
+ */
+export async function settleRead(
   context: StoreContext,
-  dagIds: readonly string[],
+  readings: readonly DagReading[],
   mode: SettleMode,
-  onCreated?: (dagIds: readonly string[]) => void,
+  admit?: Admit,
 ): Promise<SettledBatch> {
-  const readings = await readDags(context, dagIds);
   const unfinished = readings.flatMap(({ dag }) =>
     dag.pending === null ? [] : [{ dag, pending: dag.pending }],
   );
@@ -109,11 +92,10 @@ async function settleBatch(
     })),
   );
   const open = [...unfinished, ...(await storePending(context, decided, mode))];
-  const done = await carryOutPending(context, open, onCreated);
+  const done = await carryOutPending(context, open, admit);
   const nowOf = new Map(readings.map(({ dag, now }) => [dag._id, now]));
   return {
     ...done,
-    found: readings.length,
     more: open.some(
       ({ dag, pending }) =>
         !done.failed.has(dag._id) && hasMore(pending, nowOf.get(dag._id)!, mode),

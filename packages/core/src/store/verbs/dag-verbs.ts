@@ -1,6 +1,7 @@
 import type { DagDefinition } from '../../model/definition.js';
 import type { Dag, FireRecord } from '../../model/run.js';
 import type { FireReason } from '../../model/states.js';
+import type { ReadyTask } from './task-verbs.js';
 
 export interface DeployParams {
   readonly definition: DagDefinition;
@@ -31,6 +32,17 @@ export interface SettledDags {
   readonly more: boolean;
   /** DAGs that failed; they stay as they were and keep nobody else from their turn. */
   readonly failed: readonly { readonly dagId: string; readonly error: unknown }[];
+  /** Why runs that were made could not be admitted; they are queued. */
+  readonly notAdmitted: readonly unknown[];
+}
+
+export interface SettleDueParams {
+  /** DAGs at most. */
+  readonly limit: number;
+  /** Asked before each further portion: a deposed leader stops in the middle. */
+  readonly mayGoOn?: () => boolean;
+  /** Told of tasks that can be claimed, by name where the names are known. */
+  readonly onReady?: (tasks?: readonly ReadyTask[]) => void;
 }
 
 export interface DagVerbs {
@@ -61,13 +73,10 @@ export interface DagVerbs {
    */
   settleSchedule(dagId: string): Promise<SettleResult>;
   /**
-   * The same for many DAGs, each step for all of them in one operation. DAGs that do not exist are left out. `onCreated` is told
-   * which DAGs have runs to admit, before the cursors are moved.
+   * The same for all DAGs of {@link DagVerbs.findDueDags}, each step for many of them in one operation; and admits the runs that
+   * it made, before the cursors are moved.
    */
-  settleSchedules(
-    dagIds: readonly string[],
-    onCreated?: (dagIds: readonly string[]) => void,
-  ): Promise<SettledDags>;
+  settleDue(params: SettleDueParams): Promise<SettledDags>;
 
   /** Opens a paused span at the database's now. Settles first. False when it was paused already. */
   pauseDag(dagId: string): Promise<boolean>;

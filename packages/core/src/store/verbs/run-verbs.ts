@@ -1,5 +1,6 @@
 import type { DataInterval, Run, RunView } from '../../model/run.js';
 import type { Cause, RunState } from '../../model/states.js';
+import type { ReadyTask } from './task-verbs.js';
 
 export interface CreateRunParams {
   readonly dagId: string;
@@ -64,12 +65,12 @@ export interface RunVerbs {
    */
   admitRuns(dagId: string, only?: string): Promise<string[]>;
   /**
-   * {@link RunVerbs.admitRuns} for many DAGs, each step for all of them in one operation. `onReady` is told which runs have tasks
-   * to claim, before the admission is marked as done.
+   * {@link RunVerbs.admitRuns} for many DAGs, each step for all of them in one operation. `onReady` is told which tasks can be
+   * claimed, by name where the names are known, before the admission is marked as done.
    */
   admitDags(
     dagIds: readonly string[],
-    onReady?: (runIds: readonly string[]) => void,
+    onReady?: (tasks?: readonly ReadyTask[]) => void,
   ): Promise<string[]>;
   /** DAGs that have a materialised queued run whose `notBefore` has passed. */
   findDagsWithQueuedRuns(limit: number): Promise<string[]>;

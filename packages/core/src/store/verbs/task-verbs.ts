@@ -30,8 +30,14 @@ export interface ClaimParams {
   readonly leaseMs: number;
   /** Never more than the free slots. */
   readonly limit: number;
-  /** Only tasks of these runs: the fast path for what this process made ready itself. */
-  readonly runIds?: readonly string[];
+  /** Only these tasks, which the runner serves: the fast path for what this process made ready itself. */
+  readonly taskIds?: readonly string[];
+}
+
+/** A task that has just been made ready, and what a runner must serve to take it. */
+export interface ReadyTask {
+  readonly taskId: string;
+  readonly serveKey: string;
 }
 
 export interface HeldLease {
