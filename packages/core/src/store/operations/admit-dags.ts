@@ -81,8 +81,12 @@ export async function admitDags(
     }
   }
   const placed = await takePlaces(context, wishes);
-  const started = await startRuns(context, [...free, ...placed], (runs) => {
-    void rootsOf(context, runs).then(onReady);
+  const starting = [...free, ...placed];
+  const roots = new Map<string, readonly ReadyTask[] | null>();
+  for (const run of starting) roots.set(run._id, await rootsOf(context, run));
+  const started = await startRuns(context, starting, (runs) => {
+    const tasks = runs.map((run) => roots.get(run._id) ?? null);
+    onReady(tasks.includes(null) ? undefined : tasks.flatMap((some) => some ?? []));
   });
   const admitted = started.map((run) => run._id);
   await workThrough(byRule, async (dagId) => {
@@ -93,21 +97,16 @@ export async function admitDags(
   return admitted;
 }
 
-/** The tasks that such runs begin with; undefined where that cannot be told from their definitions alone. */
+/** The tasks that a run begins with; null where that cannot be told from its definition alone. */
 async function rootsOf(
   context: StoreContext,
-  runs: readonly QueuedRun[],
-): Promise<ReadyTask[] | undefined> {
-  const roots: ReadyTask[] = [];
-  for (const run of runs) {
-    const known = await context.versions.get(run.dagId, run.version).catch(() => null);
-    if (known === null || run.openEpoch > 0) return undefined;
-    for (const job of known.definition.jobs) {
-      if (job.dependsOn.length > 0) continue;
-      roots.push({ taskId: taskId(run._id, job.id), serveKey: job.serveKey });
-    }
-  }
-  return roots;
+  run: QueuedRun,
+): Promise<readonly ReadyTask[] | null> {
+  if (run.openEpoch > 0) return null;
+  const known = await context.versions.get(run.dagId, run.version).catch(() => null);
+  if (known === null) return null;
+  const roots = known.definition.jobs.filter((job) => job.dependsOn.length === 0);
+  return roots.map(({ id, serveKey }) => ({ taskId: taskId(run._id, id), serveKey }));
 }
 
 /** Who starts without a place, and who wishes for one, in order. Null where a rule has to be applied. */
