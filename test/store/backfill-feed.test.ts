@@ -356,6 +356,23 @@ describe('dying anywhere', () => {
 });
 
 describe('a long plan', () => {
+  test('is stored in the order of work, whichever that is', async () => {
+    const dagId = bench.id();
+    await bench.deploy(dagId, { cron: '* * * * *' });
+    const to = new Date(day(1).getTime() + 10_500 * 60_000);
+    for (const order of ['oldest', 'newest'] as const) {
+      const { id } = await bench.store.createBackfill({ dagId, from: day(1), to, order });
+      const stretches = await bench.collections.backfillDates
+        .find({ backfillId: id })
+        .sort({ start: 1 })
+        .toArray();
+      expect(stretches.map(({ start }) => start)).toEqual(stretches.map((_, index) => index * 200));
+      const stored = stretches.flatMap(({ dates }) => dates.map((date) => date.at.getTime()));
+      const oldestFirst = Array.from({ length: 10_500 }, (_, n) => day(1).getTime() + n * 60_000);
+      expect(stored).toEqual(order === 'oldest' ? oldestFirst : oldestFirst.reverse());
+    }
+  });
+
   test('of a hundred thousand dates is stored in stretches and fed from its cursor', async () => {
     const dagId = bench.id();
     await bench.deploy(dagId, { cron: '* * * * *' });

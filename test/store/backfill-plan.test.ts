@@ -92,6 +92,23 @@ describe('the range', () => {
     expect(backfill.endedAt).toEqual(backfill.createdAt);
   });
 
+  test('names no more dates than asked for, and counts them all', async () => {
+    const id = bench.id();
+    await bench.deploy(id, hourly);
+    const first = at(2);
+    const last = new Date(first.getTime() + 2_999 * 3_600_000);
+    const request = { dagId: id, from: first, to: new Date(last.getTime() + 1) };
+    const plan = await bench.store.planBackfill(request, { datesAtMost: 3 });
+    expect(plan).toMatchObject({ counts: { create: 3_000, rerun: 0, skip: 0 }, first, last });
+    expect(short(plan)).toEqual(['02:00 create 0', '03:00 create 0', '04:00 create 0']);
+    const empty = await bench.store.planBackfill({ dagId: id, from: at(1), to: at(1) });
+    expect(empty).toMatchObject({
+      counts: { create: 0, rerun: 0, skip: 0 },
+      first: null,
+      last: null,
+    });
+  });
+
   test('ends at the cursor: later dates belong to the scheduler', async () => {
     const id = bench.id();
     await bench.deploy(id, hourly);

@@ -68,8 +68,9 @@ export async function startBackfill(
     ...(flags.params === undefined ? {} : { params: flags.params }),
     ...(flags.reason === undefined ? {} : { reason: flags.reason }),
   };
-  const plan = await store.planBackfill(request);
-  const toRun = plan.dates.filter(({ action }) => action !== 'skip').length;
+  const isForReading = flags.dryRun === true && flags.json === true;
+  const plan = await store.planBackfill(request, isForReading ? {} : { datesAtMost: shownDates });
+  const toRun = plan.counts.create + plan.counts.rerun;
   if (flags.dryRun) {
     print(terminal, flags.json ? toJson(planJson(plan)) : planText(plan, shownDates, terminal));
     return exitCodes.done;
@@ -95,16 +96,14 @@ export async function startBackfill(
 
 function planJson(plan: BackfillPlan) {
   const { dagId, ...rest } = plan;
-  return { ...rest, dag: dagId, total: plan.dates.length };
+  return { ...rest, dag: dagId, total: totalOf(plan) };
 }
 
 function planText(plan: BackfillPlan, most: number, terminal: CommandContext['terminal']): string {
-  const counts = { create: 0, rerun: 0, skip: 0 };
-  for (const { action } of plan.dates) counts[action] += 1;
-  const first = plan.dates[0]?.logicalDate;
-  const last = plan.dates.at(-1)?.logicalDate;
-  const head = `${counted(plan.dates.length, 'interval')} of ${plan.dagId} from ${instant(plan.from)} (included) to ${instant(plan.to)} (excluded)`;
-  if (first === undefined || last === undefined) return [head, ...notes(plan)].join('\n');
+  const { counts, first, last } = plan;
+  const total = totalOf(plan);
+  const head = `${counted(total, 'interval')} of ${plan.dagId} from ${instant(plan.from)} (included) to ${instant(plan.to)} (excluded)`;
+  if (first === null || last === null) return [head, ...notes(plan)].join('\n');
   const shown = plan.dates.slice(0, most);
   return [
     head,
@@ -116,10 +115,12 @@ function planText(plan: BackfillPlan, most: number, terminal: CommandContext['te
       ['LOGICAL DATE', 'ACTION', 'BECAUSE'],
       shown.map((date) => [instant(date.logicalDate), date.action, becauseWords(date)]),
     ),
-    ...(plan.dates.length > shown.length
-      ? [`... and ${plan.dates.length - shown.length} more`]
-      : []),
+    ...(total > shown.length ? [`... and ${total - shown.length} more`] : []),
   ].join('\n');
+}
+
+function totalOf({ counts }: BackfillPlan): number {
+  return counts.create + counts.rerun + counts.skip;
 }
 
 function becauseWords({ because, source }: BackfillPlan['dates'][number]): string {

@@ -12,13 +12,13 @@ import type { Backfill } from '../../model/run.js';
 import type { BackfillDatesDocument, BackfillDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { toPayload } from '../payload/payload.js';
-import type { BackfillPlan, BackfillRequest } from '../verbs/backfill-verbs.js';
+import type { BackfillRequest, PlannedDate } from '../verbs/backfill-verbs.js';
 import { toBackfill } from './backfill-reads.js';
-import { planBackfill } from './plan-backfill.js';
+import { openPlan } from './plan-backfill.js';
 
 /** Dates in one document of `backfillDates`; about 12 KiB. */
 const datesPerStretch = 200;
-const stretchesPerInsert = 50;
+const datesPerInsert = 50 * datesPerStretch;
 
 /** Stretches without a backfill are somebody's who is still writing, or who died. */
 const orphanAgeMs = 3_600_000;
@@ -32,22 +32,24 @@ export async function createBackfill(
   request: BackfillRequest,
 ): Promise<Backfill> {
   const params = toPayload(request.params, 'params', context.payloadLimitBytes);
-  const plan = await planBackfill(context, request);
+  const plan = await openPlan(context, request);
   const now = await context.clock.read();
   await removeOrphans(context, now);
   const id = context.newId();
-  const dates = datesOf(plan, request.order ?? 'oldest');
-  for (let start = 0; start < dates.length; start += datesPerStretch * stretchesPerInsert) {
-    const part = dates.slice(start, start + datesPerStretch * stretchesPerInsert);
-    await context.collections.backfillDates.insertMany(stretchesOf(id, part, start, now));
+  const writer = new DatesWriter(context, id, now, request.order ?? 'oldest');
+  let total = 0;
+  for await (const batch of plan.batches) {
+    total += batch.length;
+    await writer.add(batch.flatMap(workDateOf));
   }
+  const planned = await writer.end();
   const backfill: BackfillDocument = {
     _id: id,
     dagId: plan.dagId,
     version: plan.version,
     from: plan.from,
     to: plan.to,
-    state: dates.length === 0 ? 'succeeded' : 'running',
+    state: planned === 0 ? 'succeeded' : 'running',
     maxActive: request.maxActive ?? 1,
     order: request.order ?? 'oldest',
     reprocess: request.reprocess ?? 'none',
@@ -57,13 +59,13 @@ export async function createBackfill(
     activeRunIds: [],
     openRunIds: [],
     createdAt: now,
-    endedAt: dates.length === 0 ? now : null,
-    total: plan.dates.length,
-    skipped: plan.dates.length - dates.length,
+    endedAt: planned === 0 ? now : null,
+    total,
+    skipped: total - planned,
     succeeded: 0,
     failed: 0,
     cancelled: 0,
-    planned: dates.length,
+    planned,
     cursor: 0,
   };
   await context.collections.backfills.insertOne(backfill);
@@ -72,17 +74,65 @@ export async function createBackfill(
 
 type WorkDate = BackfillDatesDocument['dates'][number];
 
-/** The dates that get a run, in the order of work. */
-function datesOf(plan: BackfillPlan, order: 'oldest' | 'newest'): WorkDate[] {
-  const dates = plan.dates
-    .filter((date) => date.action !== 'skip')
-    .map(({ logicalDate, dataInterval, generation, source }) => ({
+function workDateOf(date: PlannedDate): WorkDate[] {
+  if (date.action === 'skip') return [];
+  const { logicalDate, dataInterval, generation, source } = date;
+  return [
+    {
       at: logicalDate,
       from: dataInterval.from,
       generation,
       ...(source === null ? {} : { source }),
-    }));
-  return order === 'oldest' ? dates : dates.reverse();
+    },
+  ];
+}
+
+/**
+ * Writes the dates that get a run, in the order of work. Oldest first they are written as they come; newest first they have to
+ * be known all before the first one is.
+ */
+class DatesWriter {
+  readonly #context: StoreContext;
+  readonly #backfillId: string;
+  readonly #createdAt: Date;
+  readonly #order: 'oldest' | 'newest';
+  #waiting: WorkDate[] = [];
+  #written = 0;
+
+  constructor(
+    context: StoreContext,
+    backfillId: string,
+    createdAt: Date,
+    order: 'oldest' | 'newest',
+  ) {
+    this.#context = context;
+    this.#backfillId = backfillId;
+    this.#createdAt = createdAt;
+    this.#order = order;
+  }
+
+  /** The next dates, oldest first. */
+  async add(dates: readonly WorkDate[]): Promise<void> {
+    this.#waiting.push(...dates);
+    if (this.#order === 'oldest') await this.#write(datesPerInsert);
+  }
+
+  /** Writes what is left; answers with how many there are. */
+  async end(): Promise<number> {
+    if (this.#order === 'newest') this.#waiting.reverse();
+    await this.#write(1);
+    return this.#written;
+  }
+
+  /** While there are so many, in full stretches but for the last. */
+  async #write(atLeast: number): Promise<void> {
+    while (this.#waiting.length >= atLeast) {
+      const some = this.#waiting.splice(0, datesPerInsert);
+      const stretches = stretchesOf(this.#backfillId, some, this.#written, this.#createdAt);
+      await this.#context.collections.backfillDates.insertMany(stretches);
+      this.#written += some.length;
+    }
+  }
 }
 
 function stretchesOf(

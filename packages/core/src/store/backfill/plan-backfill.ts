@@ -17,15 +17,40 @@ type Reprocess = NonNullable<BackfillRequest['reprocess']>;
 /** Dates in one plan. */
 const maxDates = 1_000_000;
 
+/** A plan whose dates are worked out as they are asked for. */
+export interface OpenPlan extends Omit<BackfillPlan, 'counts' | 'first' | 'last' | 'dates'> {
+  /** All dates, oldest first, in batches of a thousand at most. */
+  readonly batches: AsyncIterable<readonly PlannedDate[]>;
+}
+
+/** Says what a backfill would do: {@link openPlan}, gone through and counted. Writes nothing. */
+export async function planBackfill(
+  context: StoreContext,
+  request: BackfillRequest,
+  { datesAtMost = Number.POSITIVE_INFINITY }: { readonly datesAtMost?: number } = {},
+): Promise<BackfillPlan> {
+  const { batches, ...plan } = await openPlan(context, request);
+  const counts = { create: 0, rerun: 0, skip: 0 };
+  const dates: PlannedDate[] = [];
+  let first: Date | null = null;
+  let last: Date | null = null;
+  for await (const batch of batches) {
+    for (const date of batch) {
+      counts[date.action] += 1;
+      if (dates.length < datesAtMost) dates.push(date);
+    }
+    first ??= batch[0]?.logicalDate ?? null;
+    last = batch.at(-1)?.logicalDate ?? last;
+  }
+  return { ...plan, counts, first, last, dates };
+}
+
 /**
  * Says what a backfill would do, date by date, oldest first. Writes nothing. The range is `[from, to)`, cut at the cursor: later
  * dates belong to the scheduler. Throws NotFoundError for an unknown DAG, UsageError for one without a schedule, ConflictError
  * for a retired one, OptionError for a request that cannot be right.
  */
-export async function planBackfill(
-  context: StoreContext,
-  request: BackfillRequest,
-): Promise<BackfillPlan> {
+export async function openPlan(context: StoreContext, request: BackfillRequest): Promise<OpenPlan> {
   checkRequest(request);
   const reading = await readDag(context, request.dagId);
   if (reading === null) {
@@ -46,7 +71,7 @@ export async function planBackfill(
     jobs: part?.jobs ?? null,
     from,
     to,
-    dates: await planDates(
+    batches: planDates(
       context,
       dag._id,
       schedule,
@@ -61,28 +86,30 @@ export async function planBackfill(
   };
 }
 
-async function planDates(
+async function* planDates(
   context: StoreContext,
   dagId: string,
   schedule: Schedule,
   range: { readonly from: Date; readonly to: Date },
   { reprocess, part }: { readonly reprocess: Reprocess; readonly part: Part | null },
-): Promise<PlannedDate[]> {
+): AsyncGenerator<readonly PlannedDate[]> {
   const covers = await readCovers(context, dagId, range.from, range.to);
-  const dates: PlannedDate[] = [];
+  let count = 0;
   // Of a date without any run: it has no inputs either.
   const none = part === null ? undefined : { ...noHistory, missing: part.inputs };
   let intervalFrom: Date | null = null;
   let cover = 0;
   // A thousand dates at a time: the reads between them let the event loop breathe.
   for (const batch of fireBatches(schedule, range.from, range.to)) {
-    if (dates.length + batch.length > maxDates) {
+    count += batch.length;
+    if (count > maxDates) {
       throw new OptionError('to', `a range of at most ${maxDates} dates`, range.to, {
         hint: 'Cut the range into several backfills.',
       });
     }
     const whole = await readHistories(context, dagId, batch[0]!, batch.at(-1)!);
     const histories = part === null ? whole : await readPartHistories(context, whole, part);
+    const dates: PlannedDate[] = [];
     for (const logicalDate of batch) {
       while (cover < covers.length && covers[cover]!.to <= logicalDate) cover += 1;
       const next = covers[cover];
@@ -95,8 +122,8 @@ async function planDates(
       });
       intervalFrom = logicalDate;
     }
+    yield dates;
   }
-  return dates;
 }
 
 /** The first date that is the scheduler's: the cursor, or the first of those that a coalesced run in the making stands for. */

@@ -37,14 +37,27 @@ export interface BackfillPlan {
   readonly jobs: readonly string[] | null;
   readonly from: Date;
   readonly to: Date;
+  /** How many dates there are of each kind. */
+  readonly counts: Readonly<Record<PlannedDate['action'], number>>;
+  /** Logical dates; null where there are none. */
+  readonly first: Date | null;
+  readonly last: Date | null;
+  /** Oldest first; no more of them than were asked for. */
   readonly dates: readonly PlannedDate[];
   /** Set when `to` was cut back to the cursor. */
   readonly note: string | null;
 }
 
 export interface BackfillVerbs {
-  /** Computes what would happen, for `--dry-run` and confirmation. Writes nothing. Throws NotFoundError, UsageError (no schedule). */
-  planBackfill(request: BackfillRequest): Promise<BackfillPlan>;
+  /**
+   * Computes what would happen, for `--dry-run` and confirmation. Writes nothing. Throws NotFoundError, UsageError (no schedule).
+   * `datesAtMost`: how many dates the plan names; all of them are counted. A plan of a year of minutes then takes no more memory
+   * than one of a day. Absent: all.
+   */
+  planBackfill(
+    request: BackfillRequest,
+    options?: { readonly datesAtMost?: number },
+  ): Promise<BackfillPlan>;
   /** Stores the plan as a backfill. With no date to run it is stored closed. */
   createBackfill(request: BackfillRequest): Promise<Backfill>;
   /** Creates and admits the next runs of every running backfill up to its maxActive; closes those that are done. Repeatable. */
