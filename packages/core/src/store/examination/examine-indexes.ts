@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { IndexDescription } from 'mongodb';
-import { type Collections, indexes } from '../collections.js';
+import type { Collections } from '../collections.js';
 import { hello, type StoreContext } from '../context.js';
+import { indexes } from '../indexes.js';
 import { shardedCollections } from '../operations/prepare.js';
 import type { IndexFinding } from '../verbs/examination-verbs.js';
 

@@ -1,6 +1,7 @@
 import { StoreError } from '../../errors.js';
-import { type Collections, createIndexes } from '../collections.js';
+import type { Collections } from '../collections.js';
 import { hello, oldestWireVersion, type StoreContext } from '../context.js';
+import { createIndexes } from '../indexes.js';
 
 /** Creates collections and indexes. Refuses a server that is too old, and sharded collections of ours. */
 export async function prepare(context: StoreContext): Promise<void> {
