@@ -33,7 +33,7 @@ const moreBackfillKeys = ['failed', 'cancelled', 'skipped', 'running', 'queued']
 
 test('--wait without a runner says so, Ctrl-C leaves with 130, and the run goes on', async () => {
   const waiting = flow.spawn(['run', 'echo', '--param', 'n=1', '--wait', '--json']);
-  await until('the word about runners', () => /no runner is alive/.test(waiting.output()), 30_000);
+  await until('the word about runners', () => /no runner is alive/.test(waiting.output()));
   waiting.child.kill('SIGINT');
   const end = await waiting.ended;
   expect(end.stderr).toMatch(/stopped watching; the run goes on: flow show \w{26}/);
@@ -94,7 +94,7 @@ test('params, keys and start times', async () => {
   expect(at).toMatchObject({ state: 'queued', notBefore: '2098-12-31T23:00:00.000Z' });
   const delayed = await hereJson('run', 'echo', '--delay', '1h30m');
   const waits = Date.parse(delayed.notBefore) - Date.parse(delayed.createdAt);
-  expect(Math.abs(waits - 90 * 60_000)).toBeLessThan(5_000);
+  expect(Math.abs(waits - 90 * 60_000)).toBeLessThan(60_000);
   const cancelled = await here('cancel', at.id, '--reason', 'not needed');
   expect(cancelled).toMatchObject({ code: 0, stdout: `run ${at.id} is cancelled\n` });
   expect(await hereJson('show', at.id)).toMatchObject({ state: 'cancelled', reason: 'not needed' });

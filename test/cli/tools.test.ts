@@ -32,7 +32,7 @@ test('flow init writes a project that runs; flow dev takes up what changes and k
   expect(twice.stderr).toMatch(/are here already; nothing was written\nhint/);
 
   const dev = flow.spawn(['dev']);
-  await until('the first runner', () => /serves 1 jobs/.test(dev.output()), 30_000);
+  await until('the first runner', () => /serves 1 jobs/.test(dev.output()));
   const run = await flow.flow(['run', 'hello', '--wait', '--json']);
   expect(run.code).toBe(0);
   expect(JSON.parse(run.stdout)).toMatchObject({ dag: 'hello', state: 'succeeded' });
@@ -40,13 +40,13 @@ test('flow init writes a project that runs; flow dev takes up what changes and k
   const file = join(folder, 'jobs/hello.job.ts');
   const source = readFileSync(file, 'utf8');
   writeFileSync(file, source.replace('@Job({', '@Job({ timeout: "soon",'));
-  await until('the complaint', () => /goes on until this is mended/.test(dev.output()), 30_000);
+  await until('the complaint', () => /goes on until this is mended/.test(dev.output()));
   expect(dev.output()).toMatch(/\[duration\]\n {2}at jobs\/hello\.job\.ts:3/);
   // Nothing drained: the runner that was there serves on.
   expect(dev.output()).not.toMatch(/draining/);
 
   writeFileSync(file, source.replace('@Job({', '@Job({ timeout: "5m",'));
-  await until('the second runner', () => dev.output().split('serves 1 jobs').length === 3, 30_000);
+  await until('the second runner', () => dev.output().split('serves 1 jobs').length === 3);
   expect(dev.output()).toMatch(/changed hello/);
   dev.child.kill('SIGINT');
   expect((await dev.ended).code).toBe(130);

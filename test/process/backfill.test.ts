@@ -44,11 +44,7 @@ test('60 days with three runners, one killed, one that stands still past its lea
     state: 'paused',
     changed: true,
   });
-  await until(
-    'an end of what ran',
-    async () => (await store.getBackfill(id))?.running === 0,
-    60_000,
-  );
+  await until('an end of what ran', async () => (await store.getBackfill(id))?.running === 0);
   const paused = await store.getBackfill(id);
   expect(paused).toMatchObject({ state: 'paused', failed: 0, skipped: 0 });
   expect(await flow.json(['backfill', 'resume', id])).toMatchObject({ changed: true });

@@ -64,13 +64,14 @@ test.concurrent('a thread that stands still for 45 s keeps its lease, and anothe
   started,
 }) => {
   const store = await flow.store();
-  const blocked = await started(undefined, { env: { SPIN_MS: '45000' } });
+  const blocked = await started(undefined, { env: { SPIN_MS: '45000', SPIN_UNTIL: 'end' } });
   await until('it leads', async () => (await store.getLeadership())?.holder === blocked.id);
   const { id } = await flow.here(['run', 'spin']);
   await until('the start', () => flow.events().includes(`start 1 ${blocked.pid}`));
   const other = await started(undefined, onOtherHost);
   await until('another leader', async () => (await store.getLeadership())?.holder === other.id);
-  const run = await endOf(flow, id, 80_000);
+  flow.allow('end');
+  const run = await endOf(flow, id);
   expect(outcomes(run, 'spin')).toEqual([['succeeded', blocked.id]]);
 }, 300_000);
 
@@ -83,16 +84,17 @@ test.concurrent('a thread that stands still while its lease is lost: the late re
   if (database.target === null) skip(`${database.whyNoProxy}`);
   const proxy = await startProxy(database.target as { host: string; port: number });
   const first = await started(undefined, {
-    env: { FLOW_MONGODB_URI: database.uriThrough(proxy.port), SPIN_MS: '40000' },
+    env: { FLOW_MONGODB_URI: database.uriThrough(proxy.port), SPIN_MS: '0', SPIN_UNTIL: 'end' },
   });
   const { id } = await flow.here(['run', 'spin']);
   await until('the first start', () => flow.events().includes(`start 1 ${first.pid}`));
   const second = await started();
   proxy.cut();
-  await until('the second end', () => flow.events().includes(`end 2 ${second.pid}`), 40_000);
+  await until('the second end', () => flow.events().includes(`end 2 ${second.pid}`));
   const run = await endOf(flow, id);
+  flow.allow('end');
   proxy.heal();
-  await until('the late end', () => flow.events().includes(`end 1 ${first.pid}`), 60_000);
+  await until('the late end', () => flow.events().includes(`end 1 ${first.pid}`));
   await until('the refusal', () => /was refused|lease lost/.test(first.output()));
   expect(await (await flow.store()).viewRun(id)).toEqual(run);
   expect(outcomes(run, 'spin')).toEqual([

@@ -48,7 +48,7 @@ test('killed after a step: the next attempt gets its value and does not do it ag
   first.child.kill('SIGKILL');
   const second = await started();
   flow.allow('release');
-  await until('the end', async () => (await store.viewRun(runId))?.state === 'succeeded', 40_000);
+  await until('the end', async () => (await store.viewRun(runId))?.state === 'succeeded');
   expect(flow.events().filter((line) => line.startsWith('pay'))).toEqual([`pay 1 ${first.pid}`]);
   expect((await store.readInputs(runId, ['steps'])).results).toEqual([1]);
   const shown = await flow.json(['show', runId]);
@@ -81,14 +81,10 @@ test('killed after a commit: its writes and its success stand, once, and the run
   first.child.kill('SIGKILL');
   await started();
   const store = await flow.store();
-  const run = await until(
-    'the end',
-    async () => {
-      const view = await store.viewRun(runId);
-      return view?.endedAt != null && view;
-    },
-    40_000,
-  );
+  const run = await until('the end', async () => {
+    const view = await store.viewRun(runId);
+    return view?.endedAt != null && view;
+  });
   expect(run.tasks.map(({ jobId, attempts }) => [jobId, attempts.map((a) => a.outcome)])).toEqual([
     ['commits', ['succeeded']],
     ['after-commits', ['succeeded']],

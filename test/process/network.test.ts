@@ -46,7 +46,7 @@ test.concurrent('cut off past its lease: another runner takes the task, the late
   flow.allow('deaf');
   const second = await started();
   proxy.cut();
-  await until('the second start', () => flow.events().includes(`start 2 ${second.pid}`), 40_000);
+  await until('the second start', () => flow.events().includes(`start 2 ${second.pid}`));
   flow.allow('release');
   await until('the late end', () => flow.events().includes(`end 1 ${first.pid}`));
   const run = await endOf(flow, id);

@@ -1,34 +1,39 @@
 /**
- * How long a task stands still when its runner is killed. The bounds of the documentation are 3 s, lease + 2 s; a busy test
- * machine gets some more. Exact figures come from `npm run chaos -- --only kill`.
+ * What a task of a killed runner waits for: on the same machine for a proof that its runner is dead, elsewhere for its lease. How
+ * long that takes is measured by `npm run chaos -- --only kill`; here it is judged by what is stored of the loss, since a busy
+ * machine takes its time.
  */
 import { fileURLToPath } from 'node:url';
 import { expect } from 'vitest';
 import { endOf, onOtherHost, outcomes, testWithFlow } from '../support/fleet.ts';
-import { patience, until } from '../support/until.ts';
+import { until } from '../support/until.ts';
 
 const project = fileURLToPath(new URL('../fixtures/process', import.meta.url));
 const test = testWithFlow(project, 'held.job.ts', ['runner']);
 
-/** What a machine that does other things as well may add, in ms. */
-const slackMs = 5_000 * patience;
-
 const cases = [
-  { where: 'on the same machine', args: ['runner'], elsewhere: {}, withinMs: 3_000 },
-  { where: 'on another machine', args: ['runner'], elsewhere: onOtherHost, withinMs: 22_000 },
+  {
+    where: 'on the same machine, which does not wait for the lease',
+    args: ['runner', '--lease', '10m'],
+    elsewhere: {},
+    reason: 'runner-dead',
+  },
+  {
+    where: 'on another machine',
+    args: ['runner'],
+    elsewhere: onOtherHost,
+    reason: 'lease-expired',
+  },
   {
     where: 'on another machine, with a lease of 5 s',
     args: ['runner', '--lease', '5s'],
     elsewhere: onOtherHost,
-    withinMs: 7_000,
+    reason: 'lease-expired',
   },
 ];
 
-for (const { where, args, elsewhere, withinMs } of cases) {
-  test.concurrent(`the other runner is ${where}: within ${withinMs / 1_000} s`, async ({
-    flow,
-    started,
-  }) => {
+for (const { where, args, elsewhere, reason } of cases) {
+  test.concurrent(`the other runner is ${where}: ${reason}`, async ({ flow, started }) => {
     const first = await started(args);
     const { id } = await flow.here(['run', 'held']);
     await until('the first start', () => flow.events().includes(`start 1 ${first.pid}`));
@@ -37,14 +42,14 @@ for (const { where, args, elsewhere, withinMs } of cases) {
     const store = await flow.store();
     await until('both are known', async () => (await store.listRunners()).length === 2);
     first.child.kill('SIGKILL');
-    const killedAt = performance.now();
-    const again = () => flow.events().includes(`start 2 ${second.pid}`);
-    await until('the second start', again, withinMs + slackMs);
-    expect(performance.now() - killedAt).toBeLessThan(withinMs + slackMs);
+    await until('the second start', () => flow.events().includes(`start 2 ${second.pid}`));
     flow.allow('release');
-    expect(outcomes(await endOf(flow, id), 'held')).toEqual([
+    const run = await endOf(flow, id);
+    expect(outcomes(run, 'held')).toEqual([
       ['lost', first.id],
       ['succeeded', second.id],
     ]);
+    const [lost] = run.tasks.find(({ jobId }) => jobId === 'held')?.attempts ?? [];
+    expect(lost?.loss).toMatchObject({ reason });
   }, 300_000);
 }

@@ -4,8 +4,7 @@ import { outcomes, testWithFlow } from '../support/fleet.ts';
 import { until } from '../support/until.ts';
 
 const project = fileURLToPath(new URL('../fixtures/process', import.meta.url));
-const leaseSeconds = 3;
-const runnerArgs = ['runner', '--lease', `${leaseSeconds}s`, '--concurrency', '4'];
+const runnerArgs = ['runner', '--lease', '3s', '--concurrency', '4'];
 
 // Side by side: most of their time is waiting for processes to start and for leases to lapse.
 const test = testWithFlow(project, 'held.job.ts', runnerArgs);
@@ -18,11 +17,8 @@ test.concurrent('a runner killed in the middle of a task: another one runs it ag
   const { id: runId } = await flow.here(['run', 'held']);
   await until('the first start', () => flow.events().includes(`start 1 ${first.pid}`));
   const second = await started();
-  const killedAt = performance.now();
   first.child.kill('SIGKILL');
   await until('the second start', () => flow.events().includes(`start 2 ${second.pid}`));
-  // Proved dead on the same machine, or at the latest after lease and poll; a busy test machine gets twice that.
-  expect(performance.now() - killedAt).toBeLessThan((leaseSeconds + 4) * 2_000);
   flow.allow('release');
   const store = await flow.store();
   const run = await until('the end', async () => {
@@ -48,7 +44,7 @@ test.concurrent('a runner stopped past its lease and continued: its late result 
   await until('the first start', () => flow.events().includes(`start 1 ${first.pid}`));
   first.child.kill('SIGSTOP');
   const second = await started();
-  await until('the second start', () => flow.events().includes(`start 2 ${second.pid}`), 40_000);
+  await until('the second start', () => flow.events().includes(`start 2 ${second.pid}`));
   // Both may end now; the first one is deaf to whatever it is told meanwhile.
   flow.allow('deaf');
   flow.allow('release');
@@ -72,7 +68,7 @@ test.concurrent('a busy event loop does not lose its lease: renewals come from a
   flow,
   started,
 }) => {
-  const runner = await started(['runner', '--lease', '2s']);
+  const runner = await started(['runner', '--lease', '4s'], { env: { SPIN_MS: '9000' } });
   const { id: runId } = await flow.here(['run', 'spin']);
   const store = await flow.store();
   const run = await until('the end', async () => {
@@ -162,17 +158,13 @@ test.concurrent('two leaders: one stopped in office and continued; no fire is ru
   const office = await until('a leader', () => store.getLeadership());
   const leader = runners.find(({ id }) => id === office.holder);
   leader?.child.kill('SIGSTOP');
-  await until(
-    'another leader',
-    async () => {
-      const now = await store.getLeadership();
-      return now !== null && now.holder !== office.holder && now.epoch > office.epoch;
-    },
-    40_000,
-  );
+  await until('another leader', async () => {
+    const now = await store.getLeadership();
+    return now !== null && now.holder !== office.holder && now.epoch > office.epoch;
+  });
   const before = (await runsOf()).length;
   leader?.child.kill('SIGCONT');
-  await until('further fires', async () => (await runsOf()).length >= before + 4, 40_000);
+  await until('further fires', async () => (await runsOf()).length >= before + 4);
   await flow.here(['pause', 'every-second']);
   const ran = (await runsOf()).map(({ logicalDate }) => logicalDate?.getTime() as number);
   expect(new Set(ran).size).toBe(ran.length);

@@ -184,7 +184,7 @@ test('cancelling aborts the running attempt and starts no further one', async ()
     async run() {}
   }
   await system.deploy([Long, Next]);
-  await system.startRunner([Long, Next], { leaseMs: 2_000, renewEveryMs: 100 });
+  await system.startRunner([Long, Next], { leaseMs: 20_000, renewEveryMs: 100 });
   const runId = await system.trigger('long');
   await started.opened;
   await system.store.cancelRun(runId, 'not needed');

@@ -172,7 +172,7 @@ test('commit: a lease is renewed up to it and not during it, so that it is no co
     }
   }
   await system.deploy([Long]);
-  await system.startRunner([Long], { leaseMs: 4_000, renewEveryMs: 100 });
+  await system.startRunner([Long], { leaseMs: 20_000, renewEveryMs: 100 });
   const run = await system.closed(await system.trigger('long'));
   expect(outcomes(run)).toEqual(['succeeded']);
   // A renewal that was under way when it began may cost one more run, not each of them.

@@ -24,7 +24,7 @@ test('a handler that ignores its timeout is reported stuck, its lease lapses, an
   }
   await system.deploy([Deaf]);
   const runner = await system.startRunner([Deaf], {
-    leaseMs: 2_000,
+    leaseMs: 3_000,
     renewEveryMs: 300,
     settleMs: 100,
   });

@@ -98,7 +98,7 @@ describe('the database is away', () => {
     }
     await system.deploy([Held, Quick]);
     const { runner, said } = talkative(system, [Held, Quick], {
-      leaseMs: 10_000,
+      leaseMs: 60_000,
       health: { port: 0 },
     });
     await runner.start();
@@ -149,7 +149,7 @@ describe('the database is away', () => {
       }
     }
     await system.deploy([Held]);
-    const { runner } = talkative(system, [Held], { leaseMs: 3_000 });
+    const { runner } = talkative(system, [Held], { leaseMs: 5_000 });
     await runner.start();
     const runId = await system.trigger('held');
     await started.opened;
@@ -237,7 +237,7 @@ describe('the database refuses', () => {
     }
     await system.deploy([Held, Quick]);
     const appName = `runner-${system.connection.database}`;
-    const { runner, said } = talkative(system, [Held, Quick], {}, appName);
+    const { runner, said } = talkative(system, [Held, Quick], { leaseMs: 60_000 }, appName);
     await runner.start();
     for (const [turn, [name, mishap]] of mishaps.entries()) {
       const held = await system.trigger('held', turn);

@@ -43,20 +43,12 @@ export function starter(flow: FlowSandbox, runnerArgs: readonly string[]): Fleet
 }
 
 /** The run once it has ended. */
-export async function endOf(
-  flow: FlowSandbox,
-  runId: string,
-  deadlineMs = 40_000,
-): Promise<RunView> {
+export async function endOf(flow: FlowSandbox, runId: string): Promise<RunView> {
   const store = await flow.store();
-  return until(
-    `the end of run ${runId}`,
-    async () => {
-      const view = await store.viewRun(runId);
-      return view !== null && isClosedRun(view.state) && view;
-    },
-    deadlineMs,
-  );
+  return until(`the end of run ${runId}`, async () => {
+    const view = await store.viewRun(runId);
+    return view !== null && isClosedRun(view.state) && view;
+  });
 }
 
 /** Arguments of node for a runner that believes to be on another machine, so that nobody here can prove it dead. */

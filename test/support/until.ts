@@ -1,11 +1,14 @@
 /** How much longer than usual things may take: FLOW_TEST_PATIENCE=4 for a machine that does much else. */
 export const patience = Number(process.env.FLOW_TEST_PATIENCE ?? 1);
 
-/** Resolves with the first value that is neither false nor null nor undefined; rejects with `what` after the deadline. */
+/**
+ * Resolves with the first value that is neither false nor null nor undefined; rejects with `what` after the deadline. That is
+ * for what never comes: how soon something comes is no test's business, so a short one only fails on a slow machine.
+ */
 export async function until<T>(
   what: string,
   probe: () => Promise<T | false | null | undefined> | T | false | null | undefined,
-  deadlineMs = 20_000,
+  deadlineMs = 90_000,
 ): Promise<T> {
   const end = performance.now() + deadlineMs * patience;
   for (;;) {
