@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connectEmbedded, type EmbeddedConnection, stopEmbedded } from '@flowline/devdb';
@@ -6,6 +6,9 @@ import { type Collection, MongoClient, type MongoClientOptions } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 const KILLS = 50;
+
+/** So little that the log is being moved into the tables nearly all of the time: kills must hit that too. */
+const CHECKPOINT_BYTES = 1;
 
 /** The driver asks a lost server again at most every half second, which is most of the time between two kills. */
 const RECONNECT_QUICKLY = {
@@ -32,7 +35,7 @@ describe('a server that is killed again and again', () => {
 
   beforeAll(async () => {
     directory = mkdtempSync(join(tmpdir(), 'devdb-kill-'));
-    server = await connectEmbedded(directory);
+    server = await connectEmbedded(directory, { checkpointBytes: CHECKPOINT_BYTES });
     client = await new MongoClient(server.uri, RECONNECT_QUICKLY).connect();
   });
 
@@ -56,6 +59,7 @@ describe('a server that is killed again and again', () => {
     ]);
     const load = new Load(client);
     const workers = load.start();
+    const segmentsAtKills: number[] = [];
     try {
       for (let kill = 0; kill < KILLS; kill++) {
         const before = load.acknowledged;
@@ -63,6 +67,7 @@ describe('a server that is killed again and again', () => {
         // The load must have got through since the last kill, so that each kill hits work.
         await until(() => load.acknowledged >= before + 5);
         process.kill(pid, 'SIGKILL');
+        segmentsAtKills.push(countSegments(directory));
         await until(() => server.pid !== pid);
       }
     } finally {
@@ -70,6 +75,8 @@ describe('a server that is killed again and again', () => {
       await workers;
     }
 
+    // Two or more segments: killed between the switch to a new one and the deletion of the old ones.
+    expect(Math.max(...segmentsAtKills)).toBeGreaterThan(1);
     const stored = new Map((await items.find().toArray()).map((item) => [item._id, item]));
     const lost = load.inserted.filter((id) => !stored.has(id));
     expect(lost).toEqual([]);
@@ -98,6 +105,10 @@ describe('a server that is killed again and again', () => {
     expect(byIndex).toEqual(byScan);
   }
 });
+
+function countSegments(directory: string): number {
+  return readdirSync(join(directory, 'data')).filter((name) => name.startsWith('log-')).length;
+}
 
 /** Clients that insert, claim, move in transactions and build indexes, and remember what was acknowledged. */
 class Load {

@@ -1,19 +1,22 @@
 import { existsSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { faultOfDataFile } from '../storage/check-data-file.js';
 import type { ServerClock } from '../storage/clock.js';
-import { Collection, type CollectionIdentity } from '../storage/collection.js';
-import { newIndex, specOf } from '../storage/definitions.js';
-import { Disk } from '../storage/disk.js';
+import { faultOfDataFile } from '../storage/disk/check-data-file.js';
+import { Disk, type DiskOptions } from '../storage/disk/disk.js';
+import { LogFault } from '../storage/disk/replay.js';
+import { Tables } from '../storage/disk/tables.js';
 import { Store } from '../storage/store.js';
 import { decodeDocument } from '../values/decode.js';
 import { encodeDocument } from '../values/encode.js';
-import { type Binary, type Doc, doc, int32, isDoc, type Value } from '../values/value.js';
-
+import { doc, int32 } from '../values/value.js';
 import { DataDirectoryError } from './data-directory-error.js';
+import { loadStore } from './load-store.js';
 
-/** The version of what stands in a data directory. A server refuses a newer one; older ones are converted at start-up. */
-export const FORMAT_VERSION = 1;
+/**
+ * The version of what stands in a data directory. A server refuses a newer one and converts an older one at its start.
+ * 1: tables only. 2: tables and a log, which holds what is newer; the tables are as before.
+ */
+export const FORMAT_VERSION = 2;
 
 /** A store without a disk: all is lost when the server ends. */
 export function openMemoryStore(clock: ServerClock): Store {
@@ -24,28 +27,70 @@ export function openMemoryStore(clock: ServerClock): Store {
 const MARK = 'devdb.json';
 
 /** Opens the data in `directory` (which the caller owns), or begins a new data directory there. */
-export async function openDurableStore(directory: string, clock: ServerClock): Promise<Store> {
+export async function openDurableStore(
+  directory: string,
+  clock: ServerClock,
+  options: DiskOptions = {},
+): Promise<Store> {
   const data = join(directory, 'data');
   checkFiles(data);
-  let disk: Disk;
+  let tables: Tables;
   try {
-    disk = new Disk(data);
+    tables = new Tables(data);
   } catch (cause) {
-    throw damaged(data, cause instanceof Error ? cause.message : String(cause), cause);
+    throw damaged(data, messageOf(cause), cause);
   }
-  const store = new Store(clock, disk);
-  const format = disk.get('meta', 'format');
-  if (format === undefined) {
-    if (existsSync(join(data, MARK))) throw damaged(data, 'their format is not written in them');
-    const version = encodeDocument(doc(['version', int32(FORMAT_VERSION)]));
-    await disk.commit([{ table: 'meta', key: 'format', value: version }]);
-  } else {
-    checkFormat(format, data);
-    load(store, disk, data);
+  try {
+    await checkFormat(tables);
+    const disk = await openDisk(tables, options);
+    const mark = JSON.stringify({ program: 'flowline devdb', format: FORMAT_VERSION });
+    writeFileSync(join(data, MARK), `${mark}\n`);
+    const store = new Store(clock, disk);
+    try {
+      loadStore(store, tables);
+    } catch (cause) {
+      await disk.close();
+      throw damaged(data, messageOf(cause), cause);
+    }
+    return store;
+  } catch (error) {
+    await tables.close();
+    throw error;
   }
-  const mark = JSON.stringify({ program: 'flowline devdb', format: FORMAT_VERSION });
-  writeFileSync(join(data, MARK), `${mark}\n`);
-  return store;
+}
+
+/** Brings an older format up to ours. The format is raised before there is a log, so that no older server overlooks one. */
+async function checkFormat(tables: Tables): Promise<void> {
+  const data = tables.directory;
+  const stored = tables.get('meta', 'format');
+  if (stored === undefined && existsSync(join(data, MARK))) {
+    throw damaged(data, 'their format is not written in them');
+  }
+  const version = stored && Number(decodeDocument(stored).get('version')?.toString());
+  if (version === FORMAT_VERSION) return;
+  if (version !== undefined && version !== 1) {
+    throw new DataDirectoryError(
+      `The data in ${data} have format ${version}; this version of the development server reads format ${FORMAT_VERSION}. Use the version of Flowline that wrote them.`,
+    );
+  }
+  const value = encodeDocument(doc(['version', int32(FORMAT_VERSION)]));
+  await tables.write([{ table: 'meta', key: 'format', value }]);
+}
+
+async function openDisk(tables: Tables, options: DiskOptions): Promise<Disk> {
+  try {
+    return await Disk.open(tables, options);
+  } catch (cause) {
+    if (cause instanceof LogFault) throw damaged(tables.directory, cause.message, cause);
+    throw new DataDirectoryError(
+      `The data in ${tables.directory} could not be brought up to date: ${messageOf(cause)}. They are safe; see to the disk and start again.`,
+      { cause },
+    );
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /** Refuses what is not ours and what lmdb would stumble over. */
@@ -73,100 +118,4 @@ function damaged(data: string, why: string, cause?: unknown): DataDirectoryError
     `The data in ${data} are damaged or of another program: ${why}. Move them away to begin anew.`,
     { cause },
   );
-}
-
-function checkFormat(bytes: Uint8Array, data: string): void {
-  const version = Number(decodeDocument(bytes).get('version')?.toString());
-  if (version === FORMAT_VERSION) return;
-  throw new DataDirectoryError(
-    `The data in ${data} have format ${version}; this version of the development server reads format ${FORMAT_VERSION}. Use the version of Flowline that wrote them.`,
-  );
-}
-
-function load(store: Store, disk: Disk, data: string): void {
-  try {
-    const byId = loadCatalogue(store, disk);
-    loadRecords(store, disk, byId);
-    for (const { key, value } of disk.entries('retries')) store.retries.load(key as string, value);
-    let latest: Parameters<typeof store.clock.resumeAfter>[0] | null = null;
-    for (const { key, value } of disk.entries('changes')) {
-      latest = store.changes.load(value, key as number).time;
-    }
-    if (latest !== null) store.clock.resumeAfter(latest);
-  } catch (cause) {
-    throw damaged(data, cause instanceof Error ? cause.message : String(cause), cause);
-  }
-}
-
-interface Loading {
-  readonly collection: Collection;
-  readonly specs: readonly Doc[];
-}
-
-function loadCatalogue(store: Store, disk: Disk): Map<number, Loading> {
-  const byId = new Map<number, Loading>();
-  for (const { key, value } of disk.entries('catalogue')) {
-    const id = key as number;
-    const stored = decodeDocument(value);
-    const database = stored.get('database') as string;
-    const name = stored.get('name') as string;
-    store.nextCollectionId = Math.max(store.nextCollectionId, id + 1);
-    if (stored.has('viewOn')) {
-      const options = stored.get('options');
-      store.catalogue.set(database, name, {
-        id,
-        database,
-        name,
-        viewOn: stored.get('viewOn') as string,
-        pipeline: stored.get('pipeline') as Value[],
-        options: isDoc(options) ? options : new Map(),
-      });
-      continue;
-    }
-    const specs = stored.get('indexes') as Doc[];
-    const identity: CollectionIdentity = {
-      id,
-      database,
-      name,
-      uuid: (stored.get('uuid') as Binary).value(),
-      options: stored.get('options') as Doc,
-      nextRecordId: 1,
-    };
-    const collection = Collection.empty(identity, newIndex(specOf(specs[0]!)));
-    for (const spec of specs.slice(1)) collection.indexes.push(newIndex(specOf(spec)));
-    store.catalogue.set(database, name, collection);
-    byId.set(id, { collection, specs });
-  }
-  return byId;
-}
-
-function loadRecords(store: Store, disk: Disk, byId: ReadonlyMap<number, Loading>): void {
-  const orphans: [number, number][] = [];
-  let current = -1;
-  let recordIds: number[] = [];
-  let documents: Doc[] = [];
-  const finish = () => {
-    const collection = byId.get(current)?.collection;
-    if (collection === undefined || recordIds.length === 0) return;
-    collection.load(recordIds, documents);
-    collection.identity.nextRecordId = recordIds.at(-1)! + 1;
-    recordIds = [];
-    documents = [];
-  };
-  // Keys come in order: one collection after the other, and its records ascending.
-  for (const { key, value } of disk.entries('records')) {
-    const [collectionId, recordId] = key as [number, number];
-    if (collectionId !== current) {
-      finish();
-      current = collectionId;
-    }
-    if (byId.has(collectionId)) {
-      recordIds.push(recordId);
-      documents.push(decodeDocument(value));
-    } else orphans.push([collectionId, recordId]);
-  }
-  finish();
-  if (orphans.length > 0) {
-    void store.disk?.commit(orphans.map((key) => ({ table: 'records', key, value: null })));
-  }
 }

@@ -34,6 +34,8 @@ export interface ServerOptions {
   readonly ttlIntervalMs?: number;
   /** Mishaps of real deployments, for tests. Default none. */
   readonly adversary?: AdversaryOptions;
+  /** How long the log of a durable server grows before it is moved into the tables; bytes, default 8 MiB. Tests choose less. */
+  readonly checkpointBytes?: number;
   /** Called when the number of open connections changes. */
   readonly onConnections?: (open: number) => void;
 }
@@ -58,10 +60,15 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
   const clock = new ServerClock(options.nowMs);
   const release = options.directory === undefined ? null : await takeDirectory(options.directory);
   try {
+    const { directory, checkpointBytes } = options;
     const store =
-      options.directory === undefined
+      directory === undefined
         ? openMemoryStore(clock)
-        : await openDurableStore(options.directory, clock);
+        : await openDurableStore(
+            directory,
+            clock,
+            checkpointBytes === undefined ? {} : { checkpointBytes },
+          );
     return await serve(options, store, release);
   } catch (error) {
     await release?.();

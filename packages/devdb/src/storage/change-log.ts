@@ -6,7 +6,7 @@
 import { decodeDocument } from '../values/decode.js';
 import { type Encodable, EncodedDocument, encodeDocument } from '../values/encode.js';
 import { type Binary, type Doc, isDoc, Long, type Timestamp, type Value } from '../values/value.js';
-import type { DiskChange } from './disk.js';
+import type { DiskChange } from './disk/disk-change.js';
 
 export type ChangeKind =
   | 'insert'

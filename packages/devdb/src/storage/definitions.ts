@@ -8,7 +8,7 @@ import { encodeDocument } from '../values/encode.js';
 import { Binary, type Doc, doc, int32, isDoc, isNumeric, type Value } from '../values/value.js';
 import type { View } from './catalogue.js';
 import { Collection, type CollectionIdentity } from './collection.js';
-import type { DiskChange } from './disk.js';
+import type { DiskChange } from './disk/disk-change.js';
 import { IndexBuilder, type IndexSpec, OrderedIndex } from './ordered-index.js';
 import type { Store, WriteUnit } from './store.js';
 

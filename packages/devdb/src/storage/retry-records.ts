@@ -5,7 +5,7 @@
 import { decodeDocument } from '../values/decode.js';
 import { encodeDocument } from '../values/encode.js';
 import { type Doc, Long, type Value } from '../values/value.js';
-import type { DiskChange } from './disk.js';
+import type { DiskChange } from './disk/disk-change.js';
 
 /** How a session's newest transaction number was used. */
 export type RetryKind = 'write' | 'transaction';

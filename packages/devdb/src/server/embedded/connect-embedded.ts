@@ -25,6 +25,8 @@ export interface EmbeddedOptions {
   readonly port?: number;
   /** Whether the handle restarts a server that died while it is held (default true). */
   readonly restart?: boolean;
+  /** How long the log of a server that has to be started grows before it is moved; bytes, default 8 MiB. Tests choose less. */
+  readonly checkpointBytes?: number;
   /** How long starting may take; milliseconds, default 20,000. */
   readonly timeoutMs?: number;
 }
@@ -225,6 +227,7 @@ async function startProcess(
   const passed: EmbeddedServerOptions = {
     idleMs: options.idleMs ?? DEFAULT_IDLE_MS,
     port: options.port ?? null,
+    ...(options.checkpointBytes === undefined ? {} : { checkpointBytes: options.checkpointBytes }),
   };
   const child = spawn(
     process.execPath,

@@ -3,7 +3,7 @@
  * and ends when nobody has been connected for `idleMs`, or on SIGTERM. It outlives the process that started it.
  */
 import { mkdirSync } from 'node:fs';
-import { startServer } from '../start-server.js';
+import { type ServerOptions, startServer } from '../start-server.js';
 import { claimOwnership } from './ownership.js';
 import { ownIdentity } from './process-identity.js';
 import {
@@ -18,6 +18,7 @@ import {
 export interface EmbeddedServerOptions {
   readonly idleMs: number;
   readonly port: number | null;
+  readonly checkpointBytes?: number;
 }
 
 /** The exit code of a process that found the directory owned by another one. */
@@ -38,13 +39,20 @@ async function main(directory: string, options: EmbeddedServerOptions): Promise<
   };
   writeServerFile(directory, base);
   const idle = idleTimer(options.idleMs, () => void stop());
-  const server = await listen(directory, base.port, options.port !== null, idle.connections).catch(
-    (error: unknown) => {
-      const failure = error instanceof Error ? error.message : String(error);
-      writeServerFile(directory, { ...base, phase: 'failed', failure });
-      process.exit(EXIT_FAILED);
+  const { checkpointBytes } = options;
+  const server = await listen(
+    {
+      directory,
+      port: base.port,
+      onConnections: idle.connections,
+      ...(checkpointBytes === undefined ? {} : { checkpointBytes }),
     },
-  );
+    options.port !== null,
+  ).catch((error: unknown) => {
+    const failure = error instanceof Error ? error.message : String(error);
+    writeServerFile(directory, { ...base, phase: 'failed', failure });
+    process.exit(EXIT_FAILED);
+  });
   const ready: ServerFile = { ...base, phase: 'ready', port: server.port, uri: server.uri };
   writeServerFile(directory, ready);
   const heartbeat = setInterval(() => touchServerFile(directory), HEARTBEAT_MS);
@@ -67,18 +75,13 @@ async function main(directory: string, options: EmbeddedServerOptions): Promise<
 }
 
 /** Takes the wanted port; if it is only the one of last time and taken by now, any free one. */
-async function listen(
-  directory: string,
-  port: number,
-  isWanted: boolean,
-  onConnections: (open: number) => void,
-) {
+async function listen(options: ServerOptions & { port: number }, isWanted: boolean) {
   try {
-    return await startServer({ directory, port, onConnections });
+    return await startServer(options);
   } catch (error) {
     const isTaken = (error as NodeJS.ErrnoException).code === 'EADDRINUSE';
-    if (!isTaken || isWanted || port === 0) throw error;
-    return startServer({ directory, port: 0, onConnections });
+    if (!isTaken || isWanted || options.port === 0) throw error;
+    return startServer({ ...options, port: 0 });
   }
 }
 
