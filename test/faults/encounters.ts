@@ -109,7 +109,7 @@ export function encountersOn(scenes: Scenes): Readonly<Record<string, Meeting>> 
           scene.promises.push(() => expect([isGood, isTaken]).not.toEqual([true, true]));
         },
         async rescuer({ store }) {
-          await store.heartbeatRunner('watcher', 'running');
+          await bench.heardThroughout();
           await store.rescueExpired(60_000);
         },
       }),

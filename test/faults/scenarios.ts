@@ -169,7 +169,7 @@ export function scenariosOn(scenes: Scenes): Readonly<Record<string, Scened>> {
       },
       async act({ store }, scene) {
         const held = { taskId: `${scene.runId}/a`, token: 1 };
-        await store.heartbeatRunner('holder', 'running');
+        await store.heartbeatRunner('holder', 'running', 5_000);
         const { lost } = await store.renewLeases('holder', [held], 1);
         expect(lost).toEqual([]);
         await store.reportProgress(held, 'holder', 0.5);
@@ -272,7 +272,8 @@ export function scenariosOn(scenes: Scenes): Readonly<Record<string, Scened>> {
         return scene;
       },
       async act({ store }) {
-        await store.heartbeatRunner('living', 'running');
+        await bench.heardThroughout();
+        await store.heartbeatRunner('living', 'running', 5_000);
         await store.rescueExpired(60_000);
       },
       recover,

@@ -101,6 +101,7 @@ export class Scenes {
   async recover(process: TestProcess, scenes: readonly Scene[]): Promise<void> {
     const parts = new Parts(process);
     const { store } = process;
+    await this.bench.heardThroughout();
     const lost = await store.getLeadership();
     if (lost !== null) await store.releaseLeadership(lost.holder, lost.epoch);
     await store.registerRunner({

@@ -71,7 +71,7 @@ describe('runners', () => {
   it('are registered, heard and removed; their instants are the database clock', async () => {
     const before = await bench.store.readServerTime();
     await bench.store.registerRunner(runner('r-1'));
-    await bench.store.heartbeatRunner('r-1', 'draining');
+    await bench.store.heartbeatRunner('r-1', 'draining', 5_000);
     const [record] = await bench.store.listRunners();
     const { startedAt, heartbeatAt, ...rest } = record!;
     expect(rest).toEqual({ ...runner('r-1'), state: 'draining', exit: null });
@@ -85,7 +85,7 @@ describe('runners', () => {
   });
 
   it('come back when their record was removed while they lived', async () => {
-    await bench.store.heartbeatRunner('revived', 'running');
+    await bench.store.heartbeatRunner('revived', 'running', 5_000);
     const [record] = await bench.store.listRunners();
     expect(record).toMatchObject({ id: 'revived', state: 'running', serveKeys: [] });
   });

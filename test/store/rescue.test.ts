@@ -13,6 +13,7 @@ afterAll(() => bench.close());
 beforeEach(async () => {
   await bench.collections.runners.deleteMany({});
   await bench.collections.tasks.deleteMany({});
+  await bench.heardThroughout();
   await hear('leader');
 });
 
@@ -147,39 +148,133 @@ describe('rescueExpired', () => {
     expect((await graph.view(runId)).state).toBe('failed');
     expect(await graph.claim(1)).toEqual([]);
   });
+});
 
-  it('holds back while nobody was heard within a lease: then the database was away', async () => {
-    const { runners } = bench.collections;
+/** Seconds before the database's now. */
+async function ago(seconds: number): Promise<Date> {
+  return new Date((await bench.store.readServerTime()).getTime() - seconds * 1_000);
+}
+
+describe('rescueExpired, when the database may have been away', () => {
+  /** A task whose lease ran out so many seconds ago, and no runner yet. */
+  async function expiredFor(seconds: number): Promise<void> {
     const graph = await Graph.deploy(bench, { only: [] });
     await graph.start();
-    await expire(await graph.claimOne());
-    const old = new Date(Date.now() - 45_000);
-    await runners.updateMany({}, { $set: { heartbeatAt: old, startedAt: new Date(0) } });
-    expect(await bench.store.rescueExpired(leaseMs)).toEqual([]);
-    // The database is back, and so is the leader: the others get a lease of time to be heard.
-    await bench.store.heartbeatRunner('leader', 'running');
-    expect((await runners.findOne({ _id: 'leader' }))?.gapMs).toBeGreaterThan(44_000);
-    // The heartbeats that follow do not make it forget.
-    await bench.store.heartbeatRunner('leader', 'running');
-    expect(await bench.store.rescueExpired(leaseMs)).toEqual([]);
-    const aLeaseAgo = new Date(Date.now() - leaseMs - 1_000);
-    await runners.updateOne({ _id: 'leader' }, { $set: { resumedAt: aLeaseAgo } });
-    expect(await bench.store.rescueExpired(leaseMs)).toHaveLength(1);
+    const { taskId } = await graph.claimOne();
+    await bench.collections.tasks.updateOne(
+      { _id: taskId },
+      { $set: { 'lease.expiresAt': await ago(seconds) } },
+    );
+    await bench.collections.runners.deleteMany({});
+  }
+
+  /** Since when a runner is there, and when it was heard last. */
+  async function runner(id: string, startedFor: number, heardBefore: number): Promise<void> {
+    await hear(id);
+    await bench.collections.runners.updateOne(
+      { _id: id },
+      { $set: { startedAt: await ago(startedFor), heartbeatAt: await ago(heardBefore) } },
+    );
+  }
+
+  /** Silences as pairs of seconds before now, and when somebody was heard last. */
+  async function silent(pairs: readonly (readonly [number, number])[], heardBefore: number) {
+    const silences = await Promise.all(
+      pairs.map(async ([from, to]) => ({ from: await ago(from), to: await ago(to) })),
+    );
+    await bench.heardThroughout();
+    await bench.collections.presence.insertOne({
+      _id: 'fleet',
+      heardAt: await ago(heardBefore),
+      silences,
+    });
+  }
+
+  const rescued = async () => (await bench.store.rescueExpired(leaseMs)).length;
+
+  it('rescues at once what expired while somebody was heard, whoever else was cut off or new', async () => {
+    await expiredFor(1);
+    await runner('heard', 100, 2);
+    await runner('was cut off', 100, 1);
+    await runner('new', 3, 1);
+    await silent([[200, 100]], 2);
+    expect(await rescued()).toBe(1);
   });
 
-  it('does not hold back for one runner that was suspended while another was heard', async () => {
-    const graph = await Graph.deploy(bench, { only: [] });
-    await graph.start();
-    await expire(await graph.claimOne());
-    await hear('suspended');
-    const { runners } = bench.collections;
-    await runners.updateOne(
-      { _id: 'suspended' },
-      { $set: { heartbeatAt: new Date(Date.now() - 45_000), startedAt: new Date(0) } },
+  it('holds back while nobody is heard, and after it for what the lease had left', async () => {
+    await expiredFor(15);
+    await runner('living', 100, 30);
+    await silent([], 30);
+    expect(await rescued()).toBe(0);
+    // It is heard again, and however often after that: the 30 s are remembered, less a pause as usual.
+    await bench.store.heartbeatRunner('living', 'running', 5_000);
+    await bench.store.heartbeatRunner('living', 'running', 5_000);
+    const presence = await bench.collections.presence.findOne({});
+    expect(presence?.silences).toHaveLength(1);
+    expect(await rescued()).toBe(0);
+  });
+
+  it('holds a dead holder back for the length of the outage, and no longer', async () => {
+    // Renewed 36 s ago; silent for 14 s, of which 9 s are more than a pause as usual: over since 7 s ago.
+    await expiredFor(16);
+    await runner('living', 100, 1);
+    await silent([[20, 6]], 1);
+    expect(await rescued()).toBe(1);
+    // Renewed 26 s ago: it has another 3 s.
+    await expiredFor(6);
+    await runner('living', 100, 1);
+    expect(await rescued()).toBe(0);
+  });
+
+  it('leaves out what was before the lease was renewed for the last time', async () => {
+    // Renewed 22 s ago, in the last two seconds of an outage of a minute.
+    await expiredFor(2);
+    await runner('living', 100, 1);
+    await silent([[80, 20]], 1);
+    expect(await rescued()).toBe(1);
+  });
+
+  it('is held back for no more than a lease after the last outage, however many there were', async () => {
+    await expiredFor(1);
+    await runner('living', 200, 1);
+    const many = [5, 4, 3, 2, 1].map((n) => [20 + 20 * n, 3 + 20 * n] as const);
+    await silent(many, 1);
+    expect(await rescued()).toBe(1);
+  });
+
+  it('does not take a fleet that died for an outage, when those who could have lived had time to come back', async () => {
+    await expiredFor(40);
+    await runner('dead', 300, 61);
+    await runner('new', 1, 1);
+    await silent([[60, 1]], 1);
+    expect(await rescued()).toBe(0);
+    await silent([[60, 7]], 1);
+    expect(await rescued()).toBe(1);
+    // One of the old ones is back: it was an outage after all.
+    await expiredFor(40);
+    await runner('living', 300, 1);
+    expect(await rescued()).toBe(0);
+  });
+
+  it('remembers the silence that a newcomer ends', async () => {
+    await silent([], 30);
+    await hear('new');
+    const presence = await bench.collections.presence.findOne({});
+    expect(presence?.silences).toHaveLength(1);
+    const [silence] = presence?.silences ?? [];
+    expect(Number(silence?.to) - Number(silence?.from)).toBeGreaterThanOrEqual(30_000);
+    expect(presence?.heardAt).toEqual(silence?.to);
+  });
+
+  it('keeps a hundred silences, the latest', async () => {
+    await silent(
+      Array.from({ length: 100 }, (_, index) => [1_000 - index, 999 - index] as const),
+      30,
     );
-    await runners.updateOne({ _id: 'leader' }, { $set: { startedAt: new Date(0) } });
-    await bench.store.heartbeatRunner('suspended', 'running');
-    expect(await bench.store.rescueExpired(leaseMs)).toHaveLength(1);
+    await bench.store.heartbeatRunner('living', 'running', 5_000);
+    const presence = await bench.collections.presence.findOne({});
+    expect(presence?.silences).toHaveLength(100);
+    expect(presence?.silences.at(-1)?.to).toEqual(presence?.heardAt);
   });
 });
 

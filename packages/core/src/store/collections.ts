@@ -261,13 +261,18 @@ export interface RunnerDocument {
   concurrency: number;
   startedAt: Date;
   heartbeatAt: Date;
-  /** The last long pause between two heartbeats, and when it ended: see rescue.ts. */
-  gapMs: number;
-  resumedAt: Date | null;
   state: 'running' | 'draining' | 'stopped';
   /** How it ended, when it left tasks behind. */
   exit?: string | null;
   expireAt: Date;
+}
+
+/** `presence`: when runners were heard, of whom it does not matter. One document: see operations/presence.ts. */
+export interface PresenceDocument {
+  _id: string;
+  heardAt: Date;
+  /** Oldest first. */
+  silences: { from: Date; to: Date }[];
 }
 
 /** `backfills`: one backfill. Its plan and what else store/backfill keeps is theirs; these fields are read here too. */
@@ -376,6 +381,7 @@ export interface Collections {
   readonly slots: Collection<SlotDocument>;
   readonly leases: Collection<LeadershipDocument>;
   readonly runners: Collection<RunnerDocument>;
+  readonly presence: Collection<PresenceDocument>;
   readonly backfills: Collection<BackfillDocument>;
   readonly backfillDates: Collection<BackfillDatesDocument>;
   readonly fires: Collection<FireDocument>;
@@ -392,6 +398,7 @@ export function collectionsOf(db: Db): Collections {
     slots: db.collection('slots'),
     leases: db.collection('leases'),
     runners: db.collection('runners'),
+    presence: db.collection('presence'),
     backfills: db.collection('backfills'),
     backfillDates: db.collection('backfillDates'),
     fires: db.collection('fires'),

@@ -117,6 +117,7 @@ export const indexes: Readonly<Record<keyof Collections, readonly IndexDescripti
     retention,
   ],
   leases: [],
+  presence: [],
   runners: [{ key: { heartbeatAt: -1 }, name: 'heartbeat' }, retention],
   backfills: [
     { key: { state: 1, createdAt: 1 }, name: 'state' },

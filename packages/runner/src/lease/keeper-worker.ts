@@ -78,7 +78,7 @@ async function renew(): Promise<number> {
       cancelRequested: sent.filter(({ taskId }) => flagged.has(taskId)).map(ref),
     });
   }
-  await store.heartbeatRunner(data.runnerId, state);
+  await store.heartbeatRunner(data.runnerId, state, data.renewEveryMs);
   return Math.max(0, data.renewEveryMs - (systemClock.monotonicMs() - sentAt));
 }
 

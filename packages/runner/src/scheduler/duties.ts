@@ -1,4 +1,9 @@
-/** What the leader does, in the order in which it does it. Every duty is repeatable and guarded by itself. */
+/**
+ * What the leader does, in the order in which it does it. Every duty is repeatable and guarded by itself.
+ *
+ * The rescue waits for no list of others: it is one question that is nearly always answered with nothing, and what it finds has
+ * stood still for a lease already. So it is asked when its time has come, between any two duties.
+ */
 import type { ReadyTask, Store } from '@flowline/core/internal';
 import type { RunnerEmitter } from '../events.js';
 import type { RunnerSettings } from '../options.js';
@@ -24,6 +29,13 @@ export interface Duty {
   run(env: DutyEnvironment): Promise<boolean>;
 }
 
+/** Comes before each of the others, when its time is over. */
+export const rescue: Duty = {
+  name: 'rescue expired leases',
+  everyMs: 1_000,
+  run: rescueExpiredLeases,
+};
+
 const dagsPerTick = 200;
 /** What one step takes on: a deposed leader stops between them. */
 const dagsAtOnce = 50;
@@ -37,7 +49,6 @@ export const duties: readonly Duty[] = [
     everyMs: 2_000,
     run: (env) => woken(env, env.store.payPropagation(2_000)),
   },
-  { name: 'rescue expired leases', everyMs: 1_000, run: rescueExpiredLeases },
   {
     name: 'finish half-made runs',
     everyMs: 5_000,

@@ -1,13 +1,14 @@
 /**
  * The loop of a runner that may lead: keep leadership, then the duties. A duty that fails is reported and does not
- * keep the later ones from running.
+ * keep the later ones from running. Nor does one that takes so long that leadership is lost in it: the next tick begins
+ * with those that were not reached, or a slow leader would do the first ones for ever.
  */
 import type { ReadyTask, Store } from '@flowline/core/internal';
 import type { RunnerEmitter } from '../events.js';
 import { Loop, type LoopPulse } from '../loop.js';
 import type { RunnerSettings } from '../options.js';
 import { Announcer } from './announcer.js';
-import { type DutyEnvironment, duties } from './duties.js';
+import { type Duty, type DutyEnvironment, duties, rescue } from './duties.js';
 import { LeadershipHolder } from './leadership.js';
 
 const longestTickMs = 1_000;
@@ -28,6 +29,8 @@ export class Scheduler {
   readonly #loop: Loop;
   readonly #lastRun = new Map<string, number>();
   readonly #announcer: Announcer;
+  /** Which duty comes first. */
+  #first = 0;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
@@ -103,10 +106,12 @@ export class Scheduler {
     };
     let more = false;
     let firstError: unknown;
-    for (const duty of duties) {
+    /** False when this runner does not lead any more. */
+    const perform = async (duty: Duty): Promise<boolean> => {
       const now = settings.clock.monotonicMs();
-      if (now - (this.#lastRun.get(duty.name) ?? Number.NEGATIVE_INFINITY) < duty.everyMs) continue;
-      if (!(await this.#leadership.keep())) break;
+      const last = this.#lastRun.get(duty.name) ?? Number.NEGATIVE_INFINITY;
+      if (now - last < duty.everyMs) return true;
+      if (!(await this.#leadership.keep())) return false;
       this.#lastRun.set(duty.name, now);
       try {
         if (await duty.run(env)) more = true;
@@ -114,6 +119,15 @@ export class Scheduler {
         firstError ??= error;
         settings.log('warn', `the leader could not ${duty.name}`, { error });
       }
+      return true;
+    };
+    const first = this.#first;
+    this.#first = 0;
+    for (let done = 0; done < duties.length; done += 1) {
+      const at = (first + done) % duties.length;
+      if ((await perform(rescue)) && (await perform(duties[at] as Duty))) continue;
+      this.#first = at;
+      break;
     }
     if (firstError !== undefined) throw firstError;
     return more;

@@ -2,6 +2,7 @@ import type { UpdateFilter } from 'mongodb';
 import type { MissedExpectation } from '../../model/expectation.js';
 import type { MissedExpectationDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
+import { repeatUpsert } from '../operations/repeat-upsert.js';
 import { literal, NOW } from '../task-transitions.js';
 
 /**
@@ -14,21 +15,23 @@ export async function recordMissed(
   keptMs: number,
 ): Promise<boolean> {
   const { id, ...facts } = missed;
-  const { upsertedCount } = await context.collections.missed.updateOne(
-    { _id: id },
-    [
-      // What is there already wins over what is written.
-      {
-        $replaceWith: {
-          $mergeObjects: [
-            literal({ ...facts, announced: false }),
-            { missedAt: NOW, expireAt: { $add: [NOW, keptMs] } },
-            '$$ROOT',
-          ],
+  const { upsertedCount } = await repeatUpsert(() =>
+    context.collections.missed.updateOne(
+      { _id: id },
+      [
+        // What is there already wins over what is written.
+        {
+          $replaceWith: {
+            $mergeObjects: [
+              literal({ ...facts, announced: false }),
+              { missedAt: NOW, expireAt: { $add: [NOW, keptMs] } },
+              '$$ROOT',
+            ],
+          },
         },
-      },
-    ] as unknown as UpdateFilter<MissedExpectationDocument>,
-    { upsert: true },
+      ] as unknown as UpdateFilter<MissedExpectationDocument>,
+      { upsert: true },
+    ),
   );
   return upsertedCount === 1;
 }

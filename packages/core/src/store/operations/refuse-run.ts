@@ -10,6 +10,7 @@ import type { RunDocument, SlotDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { literal, NOW } from '../task-transitions.js';
 import type { QueuedRun } from './queued-run.js';
+import { repeatUpsert } from './repeat-upsert.js';
 
 /** `insteadOf` is a run that holds a place. */
 export async function refuseRun(
@@ -41,19 +42,17 @@ async function carryOut(
 ): Promise<void> {
   const { fires, slots, tasks, runs } = context.collections;
   const at = run.logicalDate ?? run.dueAt;
-  await fires.updateOne(
-    { dagId: run.dagId, from: at },
-    {
-      $setOnInsert: {
-        _id: `${run.dagId}/${at.toISOString()}`,
-        to: at,
-        count: 1,
-        reason: 'overlap',
-        runId: insteadOf,
-        at: await context.clock.fresh(),
-      },
-    },
-    { upsert: true },
+  const line = {
+    _id: `${run.dagId}/${at.toISOString()}`,
+    to: at,
+    count: 1,
+    reason: 'overlap' as const,
+    runId: insteadOf,
+    at: await context.clock.fresh(),
+  };
+  // Two that refuse it at one moment meet in the line's id, and in the slot's.
+  await repeatUpsert(() =>
+    fires.updateOne({ dagId: run.dagId, from: at }, { $setOnInsert: line }, { upsert: true }),
   );
   const slot: Omit<SlotDocument, '_id' | 'closedAt'> = {
     dagId: run.dagId,
@@ -67,13 +66,15 @@ async function carryOut(
     openEpoch: 0,
     expireAt: null,
   };
-  await slots.updateOne(
-    { _id: `${run.dagId}/${run.slot}` },
-    [
-      { $set: { closedAt: NOW } },
-      { $replaceWith: { $mergeObjects: ['$$ROOT', literal(slot)] } },
-    ] as unknown as UpdateFilter<SlotDocument>,
-    { upsert: true },
+  await repeatUpsert(() =>
+    slots.updateOne(
+      { _id: `${run.dagId}/${run.slot}` },
+      [
+        { $set: { closedAt: NOW } },
+        { $replaceWith: { $mergeObjects: ['$$ROOT', literal(slot)] } },
+      ] as unknown as UpdateFilter<SlotDocument>,
+      { upsert: true },
+    ),
   );
   await tasks.deleteMany({ runId: run._id });
   await runs.deleteOne({

@@ -6,10 +6,25 @@
  * What becomes of the task: `cancelled` under a cancel flag; `failed` where it must not start twice (`onLost`) or was lost
  * too often (`maxLost`); else `ready`. The fence has grown with the grant and never goes back, so the late holder is refused.
  *
- * When the database itself was away, all leases expire together although their holders live. So nothing is rescued while no
- * heartbeat is younger than a lease; and when heartbeats have only just come back after a gap in which leases could expire,
- * with no runner that was heard all the time, the living get one lease of time to renew. One runner that was suspended
- * while another was heard holds nobody up; nor does a new one, after the whole fleet died.
+ * When the database itself was away, leases expire though their holders live. So a lease lasts for its length of time *in
+ * which the database was there*. What is known of that is when runners were heard, of whom it does not matter
+ * (presence.ts); each lets itself be heard, and renews, every quarter of a lease. Let L be a lease's last renewal (its expiry
+ * less a lease), q that quarter. A silence of more than 1.5 q, up to now or closed, is an outage, and all of it that is
+ * after L puts off the rescue, less the q that is a pause as usual. The rescue is guarded by expiry + that, by the
+ * database's clock.
+ *
+ * - Nobody who lives is robbed. An outage from A to B, a holder that renewed at L >= A - q: where it is counted, the silence
+ *   is at least the outage, so the rescue comes at L + 4q + (B - A) - q at the earliest, which is B + 2q; where it is not, it
+ *   is at most 1.5 q long, and the lease ends at A + 3q, which is B + 1.5 q. So there is always a time of more than a third
+ *   of a lease for the holder to find the database again.
+ * - Nobody who is dead is held for long. Without a silence: not at all. Otherwise at most for the sum of the silences that
+ *   touched his lease, whoever else comes, goes, or was cut off by himself; and never longer than one lease after the
+ *   last of them, since a lease of presence is a lease. Where all heartbeats are late (a starved machine) each still counts q.
+ * - A silence is none of the database's when the fleet itself was dead: nobody who was there before it is heard after it,
+ *   and those who could have been had `newcomerMs` to come back, which is more than the keeping threads take between two tries.
+ *
+ * Who leads does not matter: the judgement needs nothing that a leader would have to remember, so a new one rescues in its
+ * first tick what died together with the old one.
  *
  * Dying between the write and the propagation: the mark `propagated: false` stands.
  */
@@ -21,8 +36,13 @@ import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
 import { attemptEnded, literal, NOW, settleStage, unlessFlagged } from '../task-transitions.js';
 import type { RescuedTask } from '../verbs/task-verbs.js';
+import { excessMs, putOffMs } from './outages.js';
+import { readPresence, type Silence } from './presence.js';
 import { propagate } from './propagate.js';
 import { workThrough } from './work-through.js';
+
+/** How long those who lived through an outage may take to be heard again, when a newcomer was heard first; half a lease at most. */
+const newcomerMs = 5_000;
 
 const tasksAtOnce = 500;
 const inParallel = 8;
@@ -31,21 +51,20 @@ const inParallel = 8;
 const keptLines = 5;
 const longestLine = 300;
 
-/** Leases are renewed, and heartbeats sent, at least twice a lease: a pause beyond this share of it is none of theirs. */
-const gapShare = 0.6;
-
 export async function rescueExpired(
   context: StoreContext,
   leaseMs: number,
 ): Promise<RescuedTask[]> {
-  const isExpired = { $expr: { $lte: ['$lease.expiresAt', NOW] } };
   const expired = await findRunning(context, {
     'lease.expiresAt': { $lte: await narrowTo(context.clock) },
-    ...isExpired,
+    $expr: { $lte: ['$lease.expiresAt', NOW] },
   });
   if (expired.length === 0) return [];
-  if (await wasDatabaseAway(context, leaseMs)) return [];
-  return rescueAll(context, expired, isExpired, 'lease-expired');
+  const outages = await findOutages(context, leaseMs);
+  return rescueAll(context, expired, 'lease-expired', (task) => {
+    const heldBackMs = putOffMs(task.lease?.expiresAt ?? new Date(), leaseMs, outages);
+    return { $expr: { $lte: [{ $add: ['$lease.expiresAt', heldBackMs] }, NOW] } };
+  });
 }
 
 export async function rescueRunner(
@@ -53,7 +72,7 @@ export async function rescueRunner(
   runnerId: string,
 ): Promise<RescuedTask[]> {
   const held = await findRunning(context, { 'lease.runner': runnerId });
-  return rescueAll(context, held, {}, 'runner-dead');
+  return rescueAll(context, held, 'runner-dead', () => ({}));
 }
 
 type Held = Pick<TaskDocument, '_id' | 'runId' | 'jobId' | 'token' | 'lease' | 'attempts'>;
@@ -67,37 +86,33 @@ function findRunning(context: StoreContext, where: Filter<TaskDocument>): Promis
     .toArray();
 }
 
-/** See the head of this file. */
-async function wasDatabaseAway(context: StoreContext, leaseMs: number): Promise<boolean> {
-  const { runners } = context.collections;
-  const since = { $subtract: [NOW, leaseMs] };
-  const young = await runners
+/** Silences that were the database's, the one that lasts included: see the head of this file. */
+async function findOutages(context: StoreContext, leaseMs: number): Promise<Silence[]> {
+  const presence = await readPresence(context);
+  if (presence === null) return [];
+  const { now, heardAt, silences } = presence;
+  const closed = silences.filter((silence) => excessMs(silence, leaseMs) > 0);
+  const open = { from: heardAt, to: now };
+  const [first] = closed;
+  if (first === undefined) return [open];
+  const heardAfter = await context.collections.runners
     .find(
-      {
-        heartbeatAt: {
-          $gt: new Date((await narrowTo(context.clock)).getTime() - 2 * leaseMs - 60_000),
-        },
-        state: { $ne: 'stopped' },
-        $expr: { $gt: ['$heartbeatAt', since] },
-      },
-      { projection: { startedAt: 1, resumedAt: 1, gapMs: 1 } },
+      { heartbeatAt: { $gte: first.to } },
+      { projection: { _id: 0, startedAt: 1, heartbeatAt: 1 } },
     )
     .toArray();
-  if (young.length === 0) return true;
-  const aLeaseAgo = context.clock.estimate().getTime() - leaseMs;
-  const wasAway = (one: (typeof young)[number]) =>
-    one.resumedAt !== null && one.resumedAt.getTime() > aLeaseAgo && one.gapMs > leaseMs * gapShare;
-  const wasHeardThroughout = young.some(
-    (one) => one.startedAt.getTime() <= aLeaseAgo && !wasAway(one),
-  );
-  return !wasHeardThroughout && young.some(wasAway);
+  const couldStillComeMs = Math.min(newcomerMs, leaseMs / 2);
+  const wasOutage = ({ from, to }: Silence) =>
+    now.getTime() - to.getTime() < couldStillComeMs ||
+    heardAfter.some((runner) => runner.startedAt <= from && runner.heartbeatAt >= to);
+  return [...closed.filter(wasOutage), open];
 }
 
 async function rescueAll(
   context: StoreContext,
   held: readonly Held[],
-  guard: Filter<TaskDocument>,
   reason: AttemptLoss['reason'],
+  guardOf: (task: Held) => Filter<TaskDocument>,
 ): Promise<RescuedTask[]> {
   const rescued: RescuedTask[] = [];
   const holders = await findHolders(context, held);
@@ -105,7 +120,7 @@ async function rescueAll(
   const worker = async () => {
     for (let task = queue.shift(); task !== undefined; task = queue.shift()) {
       const loss = await lossOf(context, task, holders, reason);
-      const one = await rescueOne(context, task, guard, loss);
+      const one = await rescueOne(context, task, guardOf(task), loss);
       if (one !== null) rescued.push(one);
     }
   };

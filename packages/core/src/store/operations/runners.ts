@@ -1,12 +1,17 @@
-/** Runner processes: who lives. `heartbeatAt` is the database's clock; a gap in it is remembered for rescue.ts. */
+/** Runner processes: who lives. `heartbeatAt` is the database's clock; silences of all are kept by presence.ts. */
 import type { UpdateFilter } from 'mongodb';
 import type { RunnerRecord } from '../../model/run.js';
 import type { RunnerDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { literal, NOW } from '../task-transitions.js';
+import { notePresence } from './presence.js';
+import { repeatUpsert } from './repeat-upsert.js';
 
 /** A record without a heartbeat goes after a day. */
 const keptMs = 24 * 3_600_000;
+
+/** What a newcomer, whose own pauses nobody knows yet, takes for one of the fleet. */
+const leastSilenceMs = 1_000;
 
 const expiry = { $add: [NOW, keptMs] };
 
@@ -19,60 +24,54 @@ export async function registerRunner(
     ...rest,
     serveKeys: [...serveKeys],
     state: 'running',
-    gapMs: 0,
-    resumedAt: null,
   };
-  await context.collections.runners.updateOne(
-    { _id: id },
-    [
-      { $set: { startedAt: NOW, heartbeatAt: NOW, expireAt: expiry } },
-      { $replaceWith: { $mergeObjects: ['$$ROOT', literal(fields)] } },
-    ] as unknown as UpdateFilter<RunnerDocument>,
-    { upsert: true },
+  await notePresence(context, leastSilenceMs);
+  await repeatUpsert(() =>
+    context.collections.runners.updateOne(
+      { _id: id },
+      [
+        { $set: { startedAt: NOW, heartbeatAt: NOW, expireAt: expiry } },
+        { $replaceWith: { $mergeObjects: ['$$ROOT', literal(fields)] } },
+      ] as unknown as UpdateFilter<RunnerDocument>,
+      { upsert: true },
+    ),
   );
 }
 
-/** A record that is gone is made again with what is known here: that the runner lives. */
+/**
+ * A record that is gone is made again with what is known here: that the runner lives. First the fleet was heard, then the
+ * runner, so that one that comes back after a silence stands there with a later instant than its end.
+ */
 export async function heartbeatRunner(
   context: StoreContext,
   runnerId: string,
   state: RunnerRecord['state'],
+  everyMs: number,
 ): Promise<void> {
+  await notePresence(context, everyMs);
   const kept = (field: keyof RunnerDocument, otherwise: unknown) => ({
     [field]: { $ifNull: [`$${field}`, otherwise] },
   });
-  const sinceLast = { $subtract: [NOW, { $ifNull: ['$heartbeatAt', NOW] }] };
-  const lastGap = { $ifNull: ['$gapMs', 0] };
-  // A gap is remembered for twice its length, unless one about as long comes after it; the usual pause between two
-  // heartbeats is replaced by the next one.
-  const isRemembered = {
-    $and: [
-      { $lt: [sinceLast, { $multiply: [lastGap, 0.8] }] },
-      {
-        $lt: [{ $subtract: [NOW, { $ifNull: ['$resumedAt', NOW] }] }, { $multiply: [lastGap, 2] }],
-      },
-    ],
-  };
-  await context.collections.runners.updateOne(
-    { _id: runnerId },
-    [
-      {
-        $set: {
-          ...kept('host', 'unknown'),
-          ...kept('bootId', null),
-          ...kept('pidNamespace', null),
-          ...kept('pid', 0),
-          ...kept('processStart', null),
-          ...kept('serveKeys', []),
-          ...kept('concurrency', 0),
-          ...kept('startedAt', NOW),
-          gapMs: { $cond: [isRemembered, lastGap, sinceLast] },
-          resumedAt: { $cond: [isRemembered, '$resumedAt', NOW] },
+  await repeatUpsert(() =>
+    context.collections.runners.updateOne(
+      { _id: runnerId },
+      [
+        {
+          $set: {
+            ...kept('host', 'unknown'),
+            ...kept('bootId', null),
+            ...kept('pidNamespace', null),
+            ...kept('pid', 0),
+            ...kept('processStart', null),
+            ...kept('serveKeys', []),
+            ...kept('concurrency', 0),
+            ...kept('startedAt', NOW),
+          },
         },
-      },
-      { $set: { heartbeatAt: NOW, expireAt: expiry, state: literal(state) } },
-    ] as unknown as UpdateFilter<RunnerDocument>,
-    { upsert: true },
+        { $set: { heartbeatAt: NOW, expireAt: expiry, state: literal(state) } },
+      ] as unknown as UpdateFilter<RunnerDocument>,
+      { upsert: true },
+    ),
   );
 }
 

@@ -11,8 +11,11 @@ export interface FleetVerbs {
   registerRunner(
     runner: Omit<RunnerRecord, 'startedAt' | 'heartbeatAt' | 'state' | 'exit'>,
   ): Promise<void>;
-  /** Also revives the record if it was pruned while the database was away. */
-  heartbeatRunner(runnerId: string, state: RunnerRecord['state']): Promise<void>;
+  /**
+   * Also revives the record if it was pruned while the database was away. `everyMs` is how often it is sent: a pause of
+   * the whole fleet that is as long is remembered, for the rescue.
+   */
+  heartbeatRunner(runnerId: string, state: RunnerRecord['state'], everyMs: number): Promise<void>;
   /** Marks a runner that ends and leaves running tasks behind; `exit` says how (a signal). Kept for their rescuer. */
   retireRunner(runnerId: string, exit: string): Promise<void>;
   removeRunner(runnerId: string): Promise<void>;

@@ -1,0 +1,111 @@
+import { once } from 'node:events';
+import type { Store } from '@flowline/core/internal';
+import { describe, expect, it } from 'vitest';
+import { RunnerEmitter } from '../events.js';
+import { resolveRunnerOptions } from '../options.js';
+import { Scheduler } from './scheduler.js';
+
+const leaseMs = 20_000;
+
+/** A scheduler on a store that writes down what it is asked, and a clock that goes on only where the store takes its time. */
+function system(take: (verb: string) => number, ofAnother: (acquired: number) => boolean) {
+  let nowMs = 0;
+  let acquired = 0;
+  const asked: string[] = [];
+  const events = new RunnerEmitter();
+  const lease = { holder: 'me', epoch: 1, expiresAt: new Date(0) };
+  const answers: Record<string, () => unknown> = {
+    acquireLeadership: () => {
+      acquired += 1;
+      return ofAnother(acquired) ? null : lease;
+    },
+    renewLeadership: () => lease,
+    earliestFireAt: () => null,
+    findDueDags: () => [],
+    findDagsWithQueuedRuns: () => [],
+    rescueExpired: () => [],
+    noticeMissed: () => ({ more: false }),
+    listUnannounced: () => [],
+  };
+  const store = new Proxy({} as Store, {
+    get: (_target, verb: string) => async () => {
+      if (!/Leadership|earliest/.test(verb)) asked.push(verb);
+      nowMs += take(verb);
+      const answer = answers[verb];
+      return answer === undefined ? 0 : answer();
+    },
+  });
+  const waits: (() => void)[] = [];
+  const scheduler = new Scheduler({
+    store,
+    runnerId: 'me',
+    settings: resolveRunnerOptions({
+      leaseMs,
+      clock: {
+        monotonicMs: () => nowMs,
+        after(_ms, then) {
+          waits.push(then);
+          return () => {};
+        },
+      },
+    }),
+    events,
+    onReady: () => {},
+    onDeath: () => {},
+  });
+  /** One tick; what it asked the store for. */
+  async function tick(): Promise<string[]> {
+    asked.length = 0;
+    const over = once(events, 'ticked');
+    if (waits.length === 0) scheduler.start();
+    else for (const wait of waits.splice(0)) wait();
+    await over;
+    // All answers are there already: after this the loop sleeps.
+    await new Promise(setImmediate);
+    return [...asked];
+  }
+  return { scheduler, tick };
+}
+
+describe('the duties of a leader', () => {
+  it('begin with the rescue, also in the first tick of a new leader', async () => {
+    const { tick, scheduler } = system(
+      () => 0,
+      () => false,
+    );
+    const asked = await tick();
+    expect(asked.slice(0, 3)).toEqual(['rescueExpired', 'findDueDags', 'findDagsWithQueuedRuns']);
+    expect(asked.filter((verb) => verb === 'rescueExpired')).toHaveLength(1);
+    await scheduler.stop();
+  });
+
+  it('do not keep the rescue waiting for more than one of them', async () => {
+    const { tick, scheduler } = system(
+      (verb) => (verb === 'rescueExpired' ? 0 : 1_500),
+      () => false,
+    );
+    const asked = await tick();
+    const others = asked.filter((verb) => verb !== 'rescueExpired');
+    expect(others).toContain('feedBackfills');
+    for (const [index, verb] of asked.entries()) {
+      // Watching expectations is two questions.
+      if (verb !== 'rescueExpired' && verb !== 'listUnannounced')
+        expect(asked[index - 1]).toBe('rescueExpired');
+    }
+    await scheduler.stop();
+  });
+
+  it('go on where they were when leadership was lost in one that took too long', async () => {
+    // Settling takes longer than the lease, and another leads afterwards, every time.
+    const { tick, scheduler } = system(
+      (verb) => (verb === 'findDueDags' ? 11_000 : 0),
+      (acquired) => acquired % 2 === 0,
+    );
+    expect(await tick()).toEqual(['rescueExpired', 'findDueDags']);
+    const next = await tick();
+    expect(next.slice(0, 3)).toEqual(['rescueExpired', 'findDagsWithQueuedRuns', 'payPropagation']);
+    expect(next).toContain('feedBackfills');
+    expect(next.at(-1)).toBe('findDueDags');
+    await scheduler.stop();
+  });
+});
