@@ -21,7 +21,7 @@ function system(take: (verb: string) => number, ofAnother: (acquired: number) =>
     },
     renewLeadership: () => lease,
     earliestFireAt: () => null,
-    findDueDags: () => [],
+    settleDue: () => ({ more: false, failed: [], notAdmitted: [] }),
     findDagsWithQueuedRuns: () => [],
     rescueExpired: () => [],
     noticeMissed: () => ({ more: false }),
@@ -74,7 +74,7 @@ describe('the duties of a leader', () => {
       () => false,
     );
     const asked = await tick();
-    expect(asked.slice(0, 3)).toEqual(['rescueExpired', 'findDueDags', 'findDagsWithQueuedRuns']);
+    expect(asked.slice(0, 3)).toEqual(['rescueExpired', 'settleDue', 'findDagsWithQueuedRuns']);
     expect(asked.filter((verb) => verb === 'rescueExpired')).toHaveLength(1);
     await scheduler.stop();
   });
@@ -98,14 +98,14 @@ describe('the duties of a leader', () => {
   it('go on where they were when leadership was lost in one that took too long', async () => {
     // Settling takes longer than the lease, and another leads afterwards, every time.
     const { tick, scheduler } = system(
-      (verb) => (verb === 'findDueDags' ? 11_000 : 0),
+      (verb) => (verb === 'settleDue' ? 11_000 : 0),
       (acquired) => acquired % 2 === 0,
     );
-    expect(await tick()).toEqual(['rescueExpired', 'findDueDags']);
+    expect(await tick()).toEqual(['rescueExpired', 'settleDue']);
     const next = await tick();
     expect(next.slice(0, 3)).toEqual(['rescueExpired', 'findDagsWithQueuedRuns', 'payPropagation']);
     expect(next).toContain('feedBackfills');
-    expect(next.at(-1)).toBe('findDueDags');
+    expect(next.at(-1)).toBe('settleDue');
     await scheduler.stop();
   });
 });
