@@ -3,6 +3,7 @@
  * left alone, and each mishap is over before the system is judged.
  */
 import { between, oneOf } from './random.mjs';
+import { monotonicMs } from './runner-slot.mjs';
 import { pause } from './workload.mjs';
 
 const drainSeconds = 3;
@@ -15,12 +16,10 @@ const throughProxy = [...anywhere, 'cut', 'cut', 'delay'];
 /** Every kind of mishap. */
 export const kinds = [...new Set(throughProxy), 'restart'];
 
-/** All processes of one machine share this clock; the journal is written by it too. */
-export const monotonicMs = () => Number(process.hrtime.bigint() / 1_000n) / 1_000;
-
 /**
- * @typedef {{ kills: { pid: number, at: number, provable: boolean }[], stops: number, drains: number, cuts: number,
- *   delays: number, restarts: number, violations: string[] }} Damage
+ * @typedef {{ kills: import('./recoveries.mjs').Kill[], mishaps: import('./recoveries.mjs').Mishap[],
+ *   outages: { from: number, until: number }[], stops: number, drains: number, cuts: number, delays: number,
+ *   restarts: number, violations: string[] }} Damage
  */
 
 /**
@@ -42,6 +41,8 @@ export async function breakThings({
   /** @type {Damage} */
   const damage = {
     kills: [],
+    mishaps: [],
+    outages: [],
     stops: 0,
     drains: 0,
     cuts: 0,
@@ -54,7 +55,8 @@ export async function breakThings({
 
   const mishaps = {
     async kill(slot) {
-      damage.kills.push({ pid: slot.pid, at: monotonicMs(), provable: canBeProved(slot) });
+      const { pid, since } = slot;
+      damage.kills.push({ pid, since, at: monotonicMs(), others: othersOf(slot) });
       slot.signal('SIGKILL');
       await slot.ended;
       // Sometimes at once, as a supervisor would; sometimes so late that the lease must lapse.
@@ -75,8 +77,8 @@ export async function breakThings({
       damage.drains += 1;
       const { pid } = slot;
       slot.signal('SIGTERM');
-      // Settling takes up to 5 s, the blocked thread cannot even hear the signal, the database may be away.
-      const latest = (drainSeconds + 5 + 20) * 1_000 + blockMs;
+      // Settling takes up to 5 s, the blocked thread cannot even hear the signal, the database may be away, the machine slow.
+      const latest = (drainSeconds + 5 + 60) * 1_000 + blockMs;
       const end = await Promise.race([slot.ended, pause(latest, undefined)]);
       if (end === undefined) {
         damage.violations.push(
@@ -107,23 +109,27 @@ export async function breakThings({
     },
   };
 
-  /** True if somebody lives who can see that the process is gone. */
-  function canBeProved(slot) {
-    return slots.some(
-      (other) =>
-        other !== slot &&
-        other.isServing &&
-        other.busy === null &&
-        other.traits.host === slot.traits.host,
-    );
+  /** Runners that are at work and left alone; neighbours can see that the process is gone. */
+  function othersOf(slot) {
+    return slots
+      .filter((other) => other !== slot && other.isServing && other.busy === null)
+      .map(({ number, pid, since, traits }) => ({
+        number,
+        pid,
+        since,
+        isNeighbour: traits.host === slot.traits.host,
+      }));
   }
 
   async function restartDatabase() {
     damage.restarts += 1;
     isDatabaseBusy = true;
+    const outage = { from: monotonicMs(), until: Number.POSITIVE_INFINITY };
+    damage.outages.push(outage);
     await database.kill();
     await pause(between(random, 200, 3_000), signal);
     await database.restart();
+    outage.until = monotonicMs();
     isDatabaseBusy = false;
   }
 
@@ -137,9 +143,17 @@ export async function breakThings({
     if (only !== undefined && !only.includes(kind)) return;
     tell(`${kind} ${slot.name}, pid ${slot.pid}`);
     slot.busy = kind;
+    const mishap = {
+      number: slot.number,
+      kind,
+      from: monotonicMs(),
+      until: Number.POSITIVE_INFINITY,
+    };
+    damage.mishaps.push(mishap);
     start(
       mishaps[kind](slot).finally(() => {
         slot.busy = null;
+        mishap.until = monotonicMs();
       }),
     );
   }

@@ -29,7 +29,16 @@ export async function startDatabase(directory) {
     },
     /** Starts it again where it was. @returns {Promise<void>} */
     async restart() {
-      ({ child } = await startServerProcess(directory, port));
+      for (let tries = 1; ; tries += 1) {
+        try {
+          ({ child } = await startServerProcess(directory, port));
+          return;
+        } catch (error) {
+          // Meanwhile somebody's outgoing connection may have been given the port, for a moment.
+          if (tries === 20 || !/EADDRINUSE/.test(error.message)) throw error;
+          await new Promise((resolve) => setTimeout(resolve, 500));
+        }
+      }
     },
     /** @param {number} proxyPort */
     uriThrough: (proxyPort) => `mongodb://127.0.0.1:${proxyPort}/?directConnection=true`,
@@ -81,6 +90,7 @@ function startServerProcess(directory, port) {
   });
   return new Promise((resolve, reject) => {
     child.once('message', (message) => resolve({ child, port: message.port }));
-    child.once('exit', (code) => reject(new Error(`the database ended with ${code}: ${said}`)));
+    // Not at the exit: what it said may still be on its way.
+    child.once('close', (code) => reject(new Error(`the database ended with ${code}: ${said}`)));
   });
 }

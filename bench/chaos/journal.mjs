@@ -79,31 +79,6 @@ export function violationsOfEffects(lines, runs) {
   return violations;
 }
 
-/**
- * How long each task that a kill interrupted stood still: from the kill to the next start of the task, in ms.
- * @param {readonly any[]} lines of the journal
- * @param {readonly { pid: number, at: number, provable: boolean }[]} kills
- */
-export function recoveriesOf(lines, kills) {
-  const recoveries = [];
-  for (const kill of kills) {
-    const open = new Map();
-    for (const line of lines) {
-      if (line.pid !== kill.pid) continue;
-      if (line.event === 'start') open.set(line.key, line);
-      else open.delete(line.key);
-    }
-    for (const { key } of open.values()) {
-      const again = lines.find(
-        (line) => line.event === 'start' && line.key === key && line.at > kill.at,
-      );
-      if (again !== undefined)
-        recoveries.push({ ms: again.at - kill.at, provable: kill.provable, key });
-    }
-  }
-  return recoveries;
-}
-
 /** Attempts that came to their end and were not the recorded one: what "at least once started" costs. */
 export function countUnrecordedEffects(lines, runs) {
   const recorded = new Set(

@@ -82,12 +82,16 @@ else {
     `attempts ${report.attempts} (${inWords(report.attemptsByOutcome)})`,
     `effects of attempts that were not recorded: ${report.unrecordedEffects}`,
     recoveryLine(
-      'where a neighbour can prove the death',
-      recoveries.filter(({ provable }) => provable),
+      'undisturbed, where a neighbour can prove the death',
+      recoveries.filter(({ undisturbed, provable }) => undisturbed && provable),
     ),
     recoveryLine(
-      'by the lease',
-      recoveries.filter(({ provable }) => !provable),
+      'undisturbed, by the lease',
+      recoveries.filter(({ undisturbed, provable }) => undisturbed && !provable),
+    ),
+    recoveryLine(
+      'of tasks that were hit again, while the database was away, or with no runner free',
+      recoveries.filter(({ undisturbed }) => !undisturbed),
     ),
     `audited ${inWords(report.audited)}`,
     `at rest ${report.restSeconds.toFixed(1)} s after the last mishap`,

@@ -6,6 +6,9 @@ const binary = fileURLToPath(new URL('../../packages/cli/bin/flow.js', import.me
 const here = fileURLToPath(new URL('.', import.meta.url));
 const preload = (name) => ['--import', new URL(`preload/${name}.mjs`, import.meta.url).href];
 
+/** All processes of one machine share this clock; the journal is written by it too. */
+export const monotonicMs = () => Number(process.hrtime.bigint() / 1_000n) / 1_000;
+
 /** How much of what a runner says is kept for a report. */
 const keptCharacters = 20_000;
 
@@ -20,6 +23,10 @@ export class RunnerSlot {
     this.traits = traits;
     this.child = null;
     this.pid = 0;
+    /** When the process was started, by the clock of the journal. */
+    this.since = 0;
+    /** The id of its runner; null until it is at work. */
+    this.runnerId = null;
     this.isStopped = false;
     /** True from when it has said that it is at work. */
     this.isServing = false;
@@ -70,6 +77,8 @@ export class RunnerSlot {
     );
     this.child = child;
     this.pid = child.pid;
+    this.since = monotonicMs();
+    this.runnerId = null;
     this.isStopped = false;
     const keep = (piece) => {
       this.output = (this.output + piece).slice(-keptCharacters);
@@ -92,6 +101,7 @@ export class RunnerSlot {
       child.on('message', (message) => {
         if (message.type !== 'started') return;
         this.isServing = true;
+        this.runnerId = message.runner;
         resolve(message.runner);
       });
     });
