@@ -1,7 +1,7 @@
 import { DbError } from '../errors.js';
 import type { Transaction } from '../storage/transaction.js';
 import { typeName } from '../values/type-names.js';
-import { Binary, type Doc, doc, isDoc, isLong, type Value } from '../values/value.js';
+import { Binary, type Doc, doc, isDoc, isLong, type Long, type Value } from '../values/value.js';
 
 /** MongoDB's `logicalSessionTimeoutMinutes`. */
 export const SESSION_TIMEOUT_MINUTES = 30;
@@ -118,8 +118,13 @@ export function readSessionFields(body: Doc): SessionFields {
   }
   if (txnNumber?.isNegative()) throw new DbError(72, 'Transaction number cannot be negative');
   return {
-    txnNumber: txnNumber === undefined ? null : txnNumber.toBigInt(),
+    txnNumber: txnNumber === undefined ? null : bigIntOf(txnNumber),
     isTransaction: body.get('autocommit') === false,
     startsTransaction: body.get('startTransaction') === true,
   };
+}
+
+/** By its halves: the class itself goes by its decimal digits, which takes longer than the rest of a session's fields. */
+function bigIntOf(number: Long): bigint {
+  return (BigInt(number.high) << 32n) | BigInt(number.low >>> 0);
 }

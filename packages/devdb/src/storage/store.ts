@@ -6,7 +6,7 @@
  * became visible, so a kill never leaves a write on disk without the ones that it could have seen.
  */
 import { DbError } from '../errors.js';
-import { encodeDocument } from '../values/encode.js';
+import { encodeDocument, rememberImage } from '../values/encode.js';
 import { Binary, type Doc, type Long } from '../values/value.js';
 import { Catalogue } from './catalogue.js';
 import { type ChangeKind, ChangeLog, describeUpdate } from './change-log.js';
@@ -187,6 +187,7 @@ export class Store {
     const { collection, recordId, before, after, kind } = write;
     const { identity } = collection;
     unit.stored.push({ table: 'records', key: [identity.id, recordId], value: encoded });
+    if (after !== null && encoded !== null) rememberImage(after, encoded);
     const image = after ?? before!;
     this.changes.append(
       {

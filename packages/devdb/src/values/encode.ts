@@ -46,6 +46,18 @@ export function encodeDocument(doc: Encodable): Buffer {
   return bytes;
 }
 
+let lastImage: Encodable | null = null;
+let lastImageBytes: Uint8Array = new Uint8Array();
+
+/**
+ * Tells the bytes of a document that was stored just now and is never changed any more. What is encoded next often holds
+ * that very document (what a retry has to be told): its bytes are taken then.
+ */
+export function rememberImage(image: Doc, bytes: Uint8Array): void {
+  lastImage = image;
+  lastImageBytes = bytes;
+}
+
 function grow(count: number): void {
   if (at + count <= buffer.length) return;
   const larger = Buffer.allocUnsafeSlow(Math.max(buffer.length * 2, at + count));
@@ -159,7 +171,8 @@ function payload(value: Value | EncodedDocument, depth: number): number {
     return 0x10;
   }
   if (value instanceof Map) {
-    document(value, depth + 1);
+    if (value === lastImage) raw(lastImageBytes, lastImageBytes.length);
+    else document(value, depth + 1);
     return 0x03;
   }
   if (Array.isArray(value)) {

@@ -11,7 +11,6 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
 
-const write = promisify(fs.write);
 const fdatasync = promisify(fs.fdatasync);
 
 /** What stands before a segment's first frame. */
@@ -105,8 +104,7 @@ export class Segment {
       for (let from = 0; from < bytes.length; ) {
         const length = Math.min(bytes.length - from, PIECE_BYTES);
         // A full disk may take a part first and refuse the rest afterwards.
-        const { bytesWritten } = await write(this.file, bytes, from, length, this.bytes + from);
-        from += bytesWritten;
+        from += await write(this.file, bytes, from, length, this.bytes + from);
       }
       if (!SYNCED_WRITES) await fdatasync(this.file);
     } catch (error) {
@@ -119,6 +117,16 @@ export class Segment {
   close(): void {
     fs.closeSync(this.file);
   }
+}
+
+/** How many bytes were written. Without `promisify`, since each commit comes by here. */
+function write(file: number, bytes: Uint8Array, from: number, length: number, position: number) {
+  return new Promise<number>((resolve, reject) => {
+    fs.write(file, bytes, from, length, position, (error, written) => {
+      if (error === null) resolve(written);
+      else reject(error);
+    });
+  });
 }
 
 function headerOf(id: Uint8Array, first: number): Buffer {
