@@ -32,12 +32,15 @@ export function recoveriesOf(lines, { kills, mishaps, outages }, leaseMs) {
       // Another had it already: its lease had lapsed before the kill.
       if (starts.some(({ fence, at }) => fence > attempt.fence && at <= kill.at)) return [];
       const again = starts.find(({ at }) => at > kill.at);
-      return again === undefined ? [] : [{ kill, key: attempt.key, at: kill.at, until: again.at }];
+      if (again === undefined) return [];
+      // A fence in between was given to a runner that was hit before it could start the attempt.
+      const isNext = again.fence === attempt.fence + 1;
+      return [{ kill, key: attempt.key, at: kill.at, until: again.at, isNext }];
     }),
   );
   const hits = new Map();
   for (const { key } of found) hits.set(key, (hits.get(key) ?? 0) + 1);
-  return found.map(({ kill, key, at, until }) => {
+  return found.map(({ kill, key, at, until, isNext }) => {
     const leftAlone = kill.others.filter(
       ({ number }) =>
         !mishaps.some((one) => one.number === number && one.from <= until && one.until >= at),
@@ -52,7 +55,7 @@ export function recoveriesOf(lines, { kills, mishaps, outages }, leaseMs) {
       key,
       ms: until - at,
       provable: leftAlone.some((other) => other.isNeighbour && isFree(other)),
-      undisturbed: !wasAway && hits.get(key) === 1 && leftAlone.some(isFree),
+      undisturbed: !wasAway && isNext && hits.get(key) === 1 && leftAlone.some(isFree),
     };
   });
 }
