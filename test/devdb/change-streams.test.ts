@@ -211,7 +211,7 @@ describe('change streams', () => {
     const startedAt = performance.now();
     await things().insertOne({ _id: 1 });
     expect(await waiting).toMatchObject({ operationType: 'insert' });
-    expect(performance.now() - startedAt).toBeLessThan(10_000);
+    expect(performance.now() - startedAt).toBeLessThan(28_000);
   });
 
   test('can be closed while a reader waits', async () => {

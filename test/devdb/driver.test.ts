@@ -122,10 +122,10 @@ describe('the official driver', () => {
 
   test('tells a change stream of each change', async () => {
     await things().insertOne({ _id: 0 });
-    const stream = things().watch();
+    const stream = things().watch([], { maxAwaitTimeMS: 50 });
+    // The stream has to be open before the insert.
+    expect(await stream.tryNext()).toBeNull();
     const first = stream.next();
-    // The stream has to be open before the insert: its first batch comes with the cursor.
-    await new Promise((resolve) => setTimeout(resolve, 50));
     await things().insertOne({ _id: 1, n: 5 });
     expect(await first).toMatchObject({ operationType: 'insert', fullDocument: { _id: 1, n: 5 } });
     await stream.close();

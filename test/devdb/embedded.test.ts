@@ -152,9 +152,10 @@ describe('a data directory', () => {
     await inClient(first.uri, async (client) => {
       const t = client.db('x').collection<{ _id: number; a: number }>('t');
       await t.createIndex({ a: 1 }, { unique: true, expireAfterSeconds: 3600 });
-      const stream = t.watch();
+      const stream = t.watch([], { maxAwaitTimeMS: 50 });
+      // The stream has to be open before the insert.
+      expect(await stream.tryNext()).toBeNull();
       const next = stream.next();
-      await new Promise((resolve) => setTimeout(resolve, 50));
       await t.insertOne({ _id: 1, a: 0 });
       token = (await next)._id;
       await stream.close();
@@ -225,7 +226,7 @@ function firstLine(child: ChildProcess): Promise<string> {
 }
 
 async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 20_000;
+  const deadline = performance.now() + 90_000;
   while (!(await condition())) {
     if (performance.now() > deadline) throw new Error('the awaited state did not come');
     await new Promise((resolve) => setTimeout(resolve, 20));

@@ -190,7 +190,7 @@ class Load {
 
 /** Waits for a condition; fails after 30 seconds. */
 async function until(condition: () => boolean): Promise<void> {
-  const deadline = performance.now() + 30_000;
+  const deadline = performance.now() + 90_000;
   while (!condition()) {
     if (performance.now() > deadline) throw new Error('the awaited state did not come');
     await new Promise((resolve) => setTimeout(resolve, 5));

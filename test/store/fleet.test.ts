@@ -22,7 +22,7 @@ const runner = (id: string) => ({
 
 /** The lease has run out, as far as the database can tell. */
 const expire = () =>
-  bench.collections.leases.updateMany({}, { $set: { expiresAt: new Date(Date.now() - 1) } });
+  bench.collections.leases.updateMany({}, { $set: { expiresAt: new Date(Date.now() - 60_000) } });
 
 describe('leadership', () => {
   it('is won once, from nothing, by one of many', async () => {

@@ -34,7 +34,7 @@ const soon = <T>(promise: Promise<T>) =>
       () => 'written',
       (error: Error) => error.message,
     ),
-    new Promise((resolve) => setTimeout(resolve, 300, 'waits')),
+    new Promise((resolve) => setTimeout(resolve, 20_000, 'waits').unref()),
   ]);
 
 describe('a command to a socket that is closed', () => {
