@@ -1,29 +1,13 @@
-import {
-  describeEncounter,
-  describeSeedFailure,
-  interleave,
-  type SharedConnection,
-  shareConnection,
-} from '@flowline/core/testing';
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { Bench } from '../store/scheduling.js';
+import { describeEncounter, describeSeedFailure, interleave } from '@flowline/core/testing';
+import { expect, test } from 'vitest';
 import { encountersOn } from './encounters.js';
-import { Scenes } from './scenes.js';
+import { useStage } from './stage.js';
 
 /** Of each encounter. For a longer run, or for a seed that failed: FLOW_TEST_SEEDS, FLOW_TEST_SEED. */
 const seeds = Number(process.env.FLOW_TEST_SEEDS ?? 200);
 const firstSeed = Number(process.env.FLOW_TEST_SEED ?? 1);
 
-let bench: Bench;
-let connection: SharedConnection;
-beforeAll(async () => {
-  bench = await Bench.open();
-  connection = await shareConnection(bench.connection);
-});
-afterAll(async () => {
-  await connection.close();
-  await bench.close();
-});
+const stage = useStage();
 
 test.each([
   'two leaders',
@@ -40,7 +24,8 @@ test.each([
 ])(
   '%s: every invariant holds in every order',
   async (name) => {
-    const encounter = encountersOn(new Scenes(bench))[name]!;
+    const { scenes, connection } = stage();
+    const encounter = encountersOn(scenes)[name]!;
     const report = await interleave(encounter, { connection, seeds, firstSeed });
     console.log(describeEncounter(report));
     expect(report.failures.map(describeSeedFailure)).toEqual([]);

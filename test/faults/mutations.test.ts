@@ -9,25 +9,13 @@ import {
   type FaultKind,
   interleave,
   type OperationRewriter,
-  type SharedConnection,
-  shareConnection,
 } from '@flowline/core/testing';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Bench } from '../store/scheduling.js';
+import { describe, expect, test } from 'vitest';
 import { encountersOn } from './encounters.js';
 import { scenariosOn } from './scenarios.js';
-import { Scenes } from './scenes.js';
+import { openStage, useStage } from './stage.js';
 
-let bench: Bench;
-let connection: SharedConnection;
-beforeAll(async () => {
-  bench = await Bench.open();
-  connection = await shareConnection(bench.connection);
-});
-afterAll(async () => {
-  await connection.close();
-  await bench.close();
-});
+const stage = useStage();
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -109,7 +97,8 @@ const forgetsMarks: OperationRewriter = ({ collection, method, args }) => {
 const seeds = 2_000;
 
 async function findsInOrder(encounter: string, mutation: Mutation): Promise<string[]> {
-  const one = encountersOn(new Scenes(bench))[encounter]!;
+  const { scenes, connection } = stage();
+  const one = encountersOn(scenes)[encounter]!;
   const { rewrite } = mutation;
   const report = await interleave(one, { connection, seeds, rewrite });
   expect(mutation.found).toBeGreaterThan(0);
@@ -121,7 +110,8 @@ async function findsByFaults(
   kinds: readonly FaultKind[],
   rewrite: OperationRewriter,
 ): Promise<string[]> {
-  const one = scenariosOn(new Scenes(bench))[scenario]!;
+  const { scenes, connection } = stage();
+  const one = scenariosOn(scenes)[scenario]!;
   // So many that the audit has its say, too.
   const options = { connection, kinds, rewrite, mostFailures: 99 };
   return (await enumerateFaults(one, options)).failures.map(describeFailure);
@@ -174,21 +164,19 @@ describe('without', () => {
   }, 300_000);
 
   test('the unique slot, a lost answer is found that makes two runs', async () => {
-    const own = await Bench.open();
-    const shared = await shareConnection(own.connection);
+    const own = await openStage();
     try {
-      await own.collections.runs.dropIndex('slot');
-      const one = scenariosOn(new Scenes(own)).misfire!;
+      await own.bench.collections.runs.dropIndex('slot');
+      const one = scenariosOn(own.scenes).misfire!;
       const kinds = ['die-before', 'die-after'] as const;
       const { failures } = await enumerateFaults(one, {
-        connection: shared,
+        connection: own.connection,
         kinds,
         mostFailures: 1,
       });
       console.log(failures.map(describeFailure)[0]);
       expect(failures).not.toEqual([]);
     } finally {
-      await shared.close();
       await own.close();
     }
   }, 300_000);

@@ -92,7 +92,8 @@ export class Parts {
     return {
       ...resolveRunnerOptions({ clock: this.#process.clock, random: () => 0.5 }),
       leaseMs,
-      leadershipMs: 600_000,
+      // By the process's fast clock, too, which must not run out of it on a slow machine.
+      leadershipMs: 6_000_000,
       settleMs: 1_000,
       // It is woken by what it makes ready itself; nobody else does.
       pollMs: { busy: 5_000, idle: 5_000 },

@@ -1,28 +1,19 @@
+import { Interleaving, type SharedConnection, shareConnection } from '@flowline/core/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isFlowError } from '../../packages/core/src/errors.js';
-import type { OperationInterceptor } from '../../packages/core/src/store/intercept.js';
-import type { Store } from '../../packages/core/src/store/store.js';
 import { checkClosedRun, failed, Graph, graphOf, succeeded } from './graphs.js';
-import { Interleaving } from './interleaving.js';
 import { Bench, deployment } from './scheduling.js';
 
-const names = ['w1', 'w2', 'rescuer', 'second rescuer', 'leader', 'canceller'] as const;
-type Name = (typeof names)[number];
-
 let bench: Bench;
-let stores: Record<Name, Store>;
-let current: Interleaving | undefined;
-
+let connection: SharedConnection;
 beforeAll(async () => {
   bench = await Bench.open();
-  const opened = names.map(async (name) => {
-    const gated: OperationInterceptor = (operation, run) =>
-      current === undefined ? run() : current.gate(name)(operation, run);
-    return [name, await bench.connect(gated)] as const;
-  });
-  stores = Object.fromEntries(await Promise.all(opened)) as Record<Name, Store>;
+  connection = await shareConnection(bench.connection);
 });
-afterAll(() => bench.close());
+afterAll(async () => {
+  await connection.close();
+  await bench.close();
+});
 
 /** Set FLOW_TEST_SEEDS for a longer run; a failing seed is in the name of its error. */
 const seeds = Number(process.env.FLOW_TEST_SEEDS ?? 10);
@@ -65,15 +56,17 @@ async function scenario(order: Interleaving, graph: Graph): Promise<void> {
   const asksToCancel = order.pick(3) === 0;
   let isCancelled = false;
   const fails = order.pick(4) === 0;
-  const worker = (name: 'w1' | 'w2') => async () => {
+  const storeOf = (name: string) => order.process(name, connection).store;
+  const worker = (name: string) => async () => {
+    const store = storeOf(name);
     const mine = new Graph(bench, graph.definition, name);
-    await stores[name].admitRuns(graph.id);
+    await store.admitRuns(graph.id);
     for (let look = 0; look < 8; look++) {
-      for (const task of await mine.claim(1 + order.pick(2), stores[name])) {
+      for (const task of await mine.claim(1 + order.pick(2), store)) {
         try {
           const isBad = fails && task.jobId === 'b';
-          await mine.finish(task, isBad ? failed : succeeded, stores[name]);
-          await stores[name].propagate(task.taskId);
+          await mine.finish(task, isBad ? failed : succeeded, store);
+          await store.propagate(task.taskId);
         } catch (error) {
           // Fenced off: the task is somebody else's.
           if (!isFlowError(error, 'lease-lost')) throw error;
@@ -81,27 +74,24 @@ async function scenario(order: Interleaving, graph: Graph): Promise<void> {
       }
     }
   };
-  current = order;
-  try {
-    await order.run([
-      worker('w1'),
-      worker('w2'),
-      // Both are wrong about it: w1 lives.
-      async () => void (await stores.rescuer.rescueRunner('w1')),
-      async () => void (await stores['second rescuer'].rescueRunner('w1')),
-      async () => {
-        await stores.leader.admitRuns(graph.id);
-        await stores.leader.payPropagation(0);
-        await stores.leader.repairPlaces();
-        await stores.leader.continueCancels();
-      },
-      async () => {
-        if (asksToCancel) isCancelled = !(await stores.canceller.cancelRun(runId)).closed;
-      },
-    ]);
-  } finally {
-    current = undefined;
-  }
+  // Wrong about it: w1 lives.
+  const rescuer = (name: string) => async () => void (await storeOf(name).rescueRunner('w1'));
+  await order.run({
+    w1: worker('w1'),
+    w2: worker('w2'),
+    rescuer: rescuer('rescuer'),
+    'second rescuer': rescuer('second rescuer'),
+    async leader() {
+      const store = storeOf('leader');
+      await store.admitRuns(graph.id);
+      await store.payPropagation(0);
+      await store.repairPlaces();
+      await store.continueCancels();
+    },
+    async canceller() {
+      if (asksToCancel) isCancelled = !(await storeOf('canceller').cancelRun(runId)).closed;
+    },
+  });
   await tidyUp(graph, runId);
   const run = await graph.view(runId);
   checkClosedRun(run);

@@ -1,4 +1,5 @@
 /** What the tests of schedules, deploys and backfills share: definitions, stores that die, and runs that end. */
+import { shareConnection, underFaults } from '@flowline/core/testing';
 import { type Db, MongoClient } from 'mongodb';
 import { versionOf } from '../../packages/core/src/compiler/canonical.js';
 import type { DagDefinition } from '../../packages/core/src/model/definition.js';
@@ -220,22 +221,21 @@ export async function atEveryDeath<Scene>(
     check(scene: Scene, where: string): Promise<void>;
   },
 ): Promise<number> {
-  let left = 0;
-  const mortal = await bench.connect(async (_operation, run) => {
-    if (left === 0) throw new Killed();
-    left -= 1;
-    return run();
-  });
-  for (let deaths = 0; ; deaths += 1) {
-    const scene = await steps.scene();
-    left = deaths;
-    try {
-      await steps.act(mortal, scene);
-      return deaths;
-    } catch (error) {
-      if (!(error instanceof Killed)) throw error;
+  const connection = await shareConnection(bench.connection);
+  try {
+    for (let deaths = 0; ; deaths += 1) {
+      const scene = await steps.scene();
+      const { ending } = await underFaults({
+        connection,
+        plan: [{ kind: 'die-before', at: deaths + 1 }],
+        act: ({ store }) => steps.act(store, scene),
+      });
+      if (ending.how === 'threw') throw ending.error;
+      if (ending.how === 'returned') return deaths;
+      await steps.check(scene, `died before operation ${deaths + 1}`);
     }
-    await steps.check(scene, `died before operation ${deaths + 1}`);
+  } finally {
+    await connection.close();
   }
 }
 

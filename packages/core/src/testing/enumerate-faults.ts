@@ -77,12 +77,7 @@ export async function enumerateFaults<Scene>(
     }
     await visits.recover();
   }
-  return {
-    scenario: scenario.name,
-    operations: clean.operations,
-    visited,
-    failures: visits.failures,
-  };
+  return visits.report(clean.operations, visited);
 }
 
 /** Of a survivor, the operations that may go wrong. */
@@ -106,12 +101,7 @@ export async function sampleTwoFaults<Scene>(
     if (faults > 0) visited[first.kind] += 1;
   }
   await visits.recover();
-  return {
-    scenario: scenario.name,
-    operations: clean.operations,
-    visited,
-    failures: visits.failures,
-  };
+  return visits.report(clean.operations, visited);
 }
 
 /** One line of a report: `claim: 34 operations, 151 places: die-before 34, ...`. */
@@ -183,6 +173,10 @@ class Visits<Scene> {
     this.#left.push({ plan, recoveryPlan, scene });
     if (scenario.isAlone || this.#left.length >= scenesAtOnce) await this.recover();
     return actor;
+  }
+
+  report(operations: number, visited: EnumerationReport['visited']): EnumerationReport {
+    return { scenario: this.#scenario.name, operations, visited, failures: this.failures };
   }
 
   /** The survivors' work, and the judgement. */
