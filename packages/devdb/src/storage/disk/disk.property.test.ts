@@ -11,10 +11,13 @@ import { Tables } from './tables.js';
 type Batch = readonly (readonly [record: number, value: number | null])[];
 type State = Readonly<Record<string, number>>;
 
-const batch: fc.Arbitrary<Batch> = fc.array(fc.tuple(fc.nat(5), fc.option(fc.nat(99))), {
-  minLength: 1,
-  maxLength: 4,
-});
+const batch: fc.Arbitrary<Batch> = fc.array(
+  fc.tuple(fc.nat(5), fc.option<number, null>(fc.nat(99), { nil: null })),
+  {
+    minLength: 1,
+    maxLength: 4,
+  },
+);
 
 /** The end of the log at some instant, and how many batches were acknowledged by then. */
 interface Mark {
