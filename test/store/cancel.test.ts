@@ -119,13 +119,7 @@ describe('cancelRun', () => {
     await atEveryDeath(bench, {
       async scene() {
         const runId = await graph.start();
-        const [task] = await bench.store.claimTasks({
-          runnerId: 'worker',
-          serveKeys: graph.serveKeys,
-          leaseMs: 60_000,
-          limit: 1,
-          taskIds: [`${runId}/a`],
-        });
+        const [task] = await graph.claimFresh([await graph.fresh(runId, 'a')]);
         return { runId, task: task! };
       },
       async act(store, { runId, task }) {

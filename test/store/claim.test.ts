@@ -45,7 +45,7 @@ describe('claimTasks', () => {
     await bench.collections.tasks.updateOne({ runId }, { $set: { state: 'ready' } });
     const before = await bench.store.readServerTime();
     const task = await graph.claimOne(20_000);
-    const { leaseExpiresAt, version, ...rest } = task;
+    const { version, ...rest } = task;
     expect(rest).toEqual({
       taskId: `${runId}/only`,
       runId,
@@ -62,8 +62,10 @@ describe('claimTasks', () => {
       dataInterval: { from: new Date('2026-02-28T00:00:00Z'), to: logicalDate },
     });
     expect(version).toMatch(/./);
-    expect(leaseExpiresAt.getTime()).toBeGreaterThanOrEqual(before.getTime() + 20_000);
-    expect(leaseExpiresAt.getTime()).toBeLessThan(before.getTime() + 30_000);
+    const stored = await bench.collections.tasks.findOne({ _id: task.taskId });
+    const expiresAt = stored!.lease!.expiresAt.getTime();
+    expect(expiresAt).toBeGreaterThanOrEqual(before.getTime() + 20_000);
+    expect(expiresAt).toBeLessThanOrEqual((await bench.store.readServerTime()).getTime() + 20_000);
   });
 
   it('takes the higher priority first, then the older', async () => {
@@ -145,17 +147,31 @@ describe('claimTasks', () => {
     expect((await graph.view(runId)).tasks.every((task) => task.token === 1)).toBe(true);
   });
 
-  it('claims only the tasks that are named when asked to', async () => {
+  it('claims only the tasks that are named when asked to, no more than the limit, and knows them', async () => {
     const graph = await Graph.deploy(bench, { only: [] }, allow);
-    await graph.start();
-    const mine = await graph.start();
-    const claimed = await bench.store.claimTasks({
-      runnerId: 'r',
-      serveKeys: graph.serveKeys,
-      leaseMs: 60_000,
-      limit: 10,
-      taskIds: [`${mine}/only`],
-    });
-    expect(claimed.map((task) => task.runId)).toEqual([mine]);
+    const runs = [await graph.start(), await graph.start(), await graph.start()];
+    const [first, second, third] = await Promise.all(runs.map((id) => graph.fresh(id, 'only')));
+    const claimed = await graph.claimFresh([second!, third!], 1);
+    expect(claimed).toEqual([
+      { ...second!, token: 1, attempt: 1, failures: 0, losses: 0, generation: 0 },
+    ]);
+    const stored = await bench.collections.tasks.findOne({ _id: second!.taskId });
+    expect(stored).toMatchObject({ state: 'running', token: 1, lease: { runner: graph.runner } });
+    expect(stored!.attempts).toMatchObject([{ n: 1, token: 1, outcome: null }]);
+    // One of them is taken: what is left is read back.
+    const rest = await graph.claimFresh([first!, second!, third!]);
+    expect(rest.map((task) => [task.taskId, task.token, task.attempt])).toEqual([
+      [first!.taskId, 1, 1],
+      [third!.taskId, 1, 1],
+    ]);
+  });
+
+  it('takes by name no task that was granted before', async () => {
+    const graph = await Graph.deploy(bench, { only: [] }, allow);
+    const runId = await graph.start();
+    const fresh = await graph.fresh(runId, 'only');
+    await graph.finish(await graph.claimOne(), { kind: 'returned', reason: 'drain' });
+    expect(await graph.claimFresh([fresh])).toEqual([]);
+    expect(await graph.claimOne()).toMatchObject({ taskId: fresh.taskId, token: 2, attempt: 2 });
   });
 });

@@ -6,6 +6,7 @@ import type {
   ClaimedTask,
   FinishOutcome,
   FinishResult,
+  FreshTask,
 } from '../../packages/core/src/store/verbs/task-verbs.js';
 import { type Bench, definitionOf, deployment } from './scheduling.js';
 
@@ -80,6 +81,18 @@ export class Graph {
       leaseMs,
       limit,
     });
+  }
+
+  /** A task as whoever made it ready knows it. */
+  async fresh(runId: string, jobId: string): Promise<FreshTask> {
+    const task = await this.bench.collections.tasks.findOne({ _id: `${runId}/${jobId}` });
+    const { _id: taskId, dagId, version, serveKey, cause, logicalDate, dataInterval } = task!;
+    return { taskId, runId, dagId, version, jobId, serveKey, cause, logicalDate, dataInterval };
+  }
+
+  claimFresh(fresh: readonly FreshTask[], limit = fresh.length): Promise<ClaimedTask[]> {
+    const { runner: runnerId, serveKeys } = this;
+    return this.bench.store.claimTasks({ runnerId, serveKeys, leaseMs: 60_000, limit, fresh });
   }
 
   async claimOne(leaseMs = 60_000): Promise<ClaimedTask> {

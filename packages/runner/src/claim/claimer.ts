@@ -7,7 +7,7 @@
  * When the process dies after a claim was applied, the lease lapses and the attempt is counted as lost.
  */
 
-import type { ReadyTask } from '@flowline/core/internal';
+import type { FreshTask } from '@flowline/core/internal';
 import type { ExecutionEnvironment } from '../execution/execute-attempt.js';
 import type { Executor } from '../execution/executor.js';
 import { Loop, type LoopPulse } from '../loop.js';
@@ -23,7 +23,7 @@ export class Claimer {
   #emptyTurns = 0;
   #promoteAt = 0;
   /** Tasks that this process has just made ready, and serves. */
-  #ready = new Set<string>();
+  #ready = new Map<string, FreshTask>();
   /** At the last look there was no more work than free slots. */
   #isExhausted = false;
   #isHinted = false;
@@ -55,12 +55,12 @@ export class Claimer {
   }
 
   /** Work may be ready: look now, also for delayed tasks. `tasks`: these, which are then asked for by name. */
-  wake(tasks?: readonly ReadyTask[]): void {
+  wake(tasks?: readonly FreshTask[]): void {
     if (tasks === undefined) this.#isExhausted = false;
     else {
       const served = tasks.filter(({ serveKey }) => this.#env.jobs.has(serveKey));
       if (served.length === 0) return;
-      for (const { taskId } of served) this.#ready.add(taskId);
+      for (const task of served) this.#ready.set(task.taskId, task);
     }
     this.#emptyTurns = 0;
     this.#loop.wake();
@@ -106,7 +106,7 @@ export class Claimer {
       serveKeys: this.#serveKeys,
       leaseMs: settings.leaseMs,
       limit,
-      ...(named === null ? {} : { taskIds: named }),
+      ...(named === null ? {} : { fresh: named }),
     });
     const isAll = claims.length < limit;
     // A look by name says nothing of other work: the next look is for all of it.
@@ -131,9 +131,9 @@ export class Claimer {
   }
 
   /** Tasks to ask for by name: only where nothing else waits, so that no older or more urgent work is passed over. */
-  #takeReady(limit: number): string[] | null {
-    const taskIds = [...this.#ready];
+  #takeReady(limit: number): FreshTask[] | null {
+    const fresh = [...this.#ready.values()];
     this.#ready.clear();
-    return this.#isExhausted && taskIds.length > 0 && taskIds.length <= limit ? taskIds : null;
+    return this.#isExhausted && fresh.length > 0 && fresh.length <= limit ? fresh : null;
   }
 }

@@ -4,7 +4,7 @@
  * The rescue waits for no list of others: it is one question that is nearly always answered with nothing, and what it finds has
  * stood still for a lease already. So it is asked when its time has come, between any two duties.
  */
-import type { ReadyTask, Store } from '@flowline/core/internal';
+import type { FreshTask, Store } from '@flowline/core/internal';
 import type { RunnerEmitter } from '../events.js';
 import type { RunnerSettings } from '../options.js';
 import type { Announcer } from './announcer.js';
@@ -18,7 +18,7 @@ export interface DutyEnvironment {
   /** Tells the hooks about expectations that were not met. */
   readonly announcer: Announcer;
   /** Work was made ready. */
-  readonly onReady: (tasks?: readonly ReadyTask[]) => void;
+  readonly onReady: (tasks?: readonly FreshTask[]) => void;
 }
 
 export interface Duty {

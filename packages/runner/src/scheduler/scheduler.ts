@@ -3,7 +3,7 @@
  * keep the later ones from running. Nor does one that takes so long that leadership is lost in it: the next tick begins
  * with those that were not reached, or a slow leader would do the first ones for ever.
  */
-import type { ReadyTask, Store } from '@flowline/core/internal';
+import type { FreshTask, Store } from '@flowline/core/internal';
 import type { RunnerEmitter } from '../events.js';
 import { Loop, type LoopPulse } from '../loop.js';
 import type { RunnerSettings } from '../options.js';
@@ -18,7 +18,7 @@ export interface SchedulerOptions {
   readonly runnerId: string;
   readonly settings: RunnerSettings;
   readonly events: RunnerEmitter;
-  readonly onReady: (tasks?: readonly ReadyTask[]) => void;
+  readonly onReady: (tasks?: readonly FreshTask[]) => void;
   /** The loop has ended for good without being stopped. */
   readonly onDeath: (error: unknown) => void;
 }

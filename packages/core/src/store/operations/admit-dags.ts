@@ -9,7 +9,7 @@ import type { DagDocument, RunDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
 import { NOW } from '../task-transitions.js';
-import type { ReadyTask } from '../verbs/task-verbs.js';
+import type { FreshTask } from '../verbs/task-verbs.js';
 import { admitRuns, queuedFields } from './admit-runs.js';
 import type { BegunRuns } from './create-run.js';
 import type { QueuedRun } from './queued-run.js';
@@ -23,7 +23,7 @@ const runsAtOnce = 500;
 type WaitingRun = QueuedRun & Pick<RunDocument, 'refused' | 'cancelRequestedAt' | 'materialized'>;
 
 /** Told of tasks that can be claimed, by name where the names are known. */
-export type OnReady = (tasks?: readonly ReadyTask[]) => void;
+export type OnReady = (tasks?: readonly FreshTask[]) => void;
 
 /**
  * Admits the queued runs of these DAGs; answers with the ids of the runs that this call started, and tells `onReady` as soon
@@ -82,7 +82,7 @@ export async function admitDags(
   }
   const placed = await takePlaces(context, wishes);
   const starting = [...free, ...placed];
-  const roots = new Map<string, readonly ReadyTask[] | null>();
+  const roots = new Map<string, readonly FreshTask[] | null>();
   for (const run of starting) roots.set(run._id, await rootsOf(context, run));
   const started = await startRuns(context, starting, (runs) => {
     const tasks = runs.map((run) => roots.get(run._id) ?? null);
@@ -101,12 +101,23 @@ export async function admitDags(
 async function rootsOf(
   context: StoreContext,
   run: QueuedRun,
-): Promise<readonly ReadyTask[] | null> {
+): Promise<readonly FreshTask[] | null> {
   if (run.openEpoch > 0) return null;
   const known = await context.versions.get(run.dagId, run.version).catch(() => null);
   if (known === null) return null;
+  const { _id: runId, dagId, version, cause, logicalDate, dataInterval } = run;
   const roots = known.definition.jobs.filter((job) => job.dependsOn.length === 0);
-  return roots.map(({ id, serveKey }) => ({ taskId: taskId(run._id, id), serveKey }));
+  return roots.map(({ id: jobId, serveKey }) => ({
+    taskId: taskId(runId, jobId),
+    runId,
+    dagId,
+    version,
+    jobId,
+    serveKey,
+    cause,
+    logicalDate,
+    dataInterval,
+  }));
 }
 
 /** Who starts without a place, and who wishes for one, in order. Null where a rule has to be applied. */

@@ -38,6 +38,7 @@ export const queuedFields = {
   dueAt: 1,
   backfillId: 1,
   logicalDate: 1,
+  dataInterval: 1,
   slot: 1,
   generation: 1,
   openEpoch: 1,

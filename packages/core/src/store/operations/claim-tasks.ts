@@ -17,7 +17,7 @@ import { isBackfillPool } from '../../model/ids.js';
 import type { TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { attemptAdded, literal, NOW } from '../task-transitions.js';
-import type { ClaimedTask, ClaimParams } from '../verbs/task-verbs.js';
+import type { ClaimedTask, ClaimParams, FreshTask } from '../verbs/task-verbs.js';
 
 /** More serve keys than this in one DAG are narrowed to those that hold work. */
 const manyServeKeys = 16;
@@ -51,8 +51,8 @@ export async function claimTasks(
   params: ClaimParams,
 ): Promise<ClaimedTask[]> {
   if (params.limit <= 0 || params.serveKeys.length === 0) return [];
-  if (params.taskIds !== undefined) {
-    return takeCandidates(context, params, params.taskIds.slice(0, params.limit));
+  if (params.fresh !== undefined) {
+    return takeFresh(context, params, params.fresh.slice(0, params.limit));
   }
   const keysOfDag = groupByDag(params.serveKeys);
   const claimed: ClaimedTask[] = [];
@@ -210,6 +210,32 @@ async function findCandidates(
   return found.map((task) => task._id);
 }
 
+/**
+ * Takes tasks whose first claim this is: what that makes of them is known, so that nothing is read where all are taken. The fence
+ * stands at 0 until the first grant and never comes back to it.
+ */
+async function takeFresh(
+  context: StoreContext,
+  params: ClaimParams,
+  fresh: readonly FreshTask[],
+): Promise<ClaimedTask[]> {
+  const ids = fresh.map((task) => task.taskId);
+  const claim = context.newId();
+  const { modifiedCount } = await context.collections.tasks.updateMany(
+    { _id: { $in: ids }, state: 'ready', token: 0 },
+    claimPipeline(params, claim) as unknown as UpdateFilter<TaskDocument>,
+  );
+  if (modifiedCount < fresh.length) return readClaimed(context, ids, claim);
+  return fresh.map((task) => ({
+    ...task,
+    token: 1,
+    attempt: 1,
+    failures: 0,
+    losses: 0,
+    generation: 0,
+  }));
+}
+
 /** Takes those of the candidates that are still ready: another claimer may have been faster for some of them. */
 async function takeCandidates(
   context: StoreContext,
@@ -228,7 +254,16 @@ async function takeCandidates(
     return task === null ? [] : [claimedTask(task)];
   }
   await tasks.updateMany({ _id: { $in: [...ids] }, state: 'ready' }, take);
-  const taken = await tasks
+  return readClaimed(context, ids, claim);
+}
+
+/** What a batch has taken, by the name of its call. */
+async function readClaimed(
+  context: StoreContext,
+  ids: readonly string[],
+  claim: string,
+): Promise<ClaimedTask[]> {
+  const taken = await context.collections.tasks
     .find(
       { _id: { $in: [...ids] }, state: 'running', 'lease.claim': claim },
       { projection: claimedFields },
@@ -287,7 +322,6 @@ function claimedTask(task: TaskDocument): ClaimedTask {
     cause: task.cause,
     logicalDate: task.logicalDate,
     dataInterval: task.dataInterval,
-    leaseExpiresAt: task.lease!.expiresAt,
   };
 }
 

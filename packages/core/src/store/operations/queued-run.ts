@@ -10,6 +10,7 @@ export type QueuedRun = Pick<
   | 'dueAt'
   | 'backfillId'
   | 'logicalDate'
+  | 'dataInterval'
   | 'slot'
   | 'generation'
   | 'openEpoch'

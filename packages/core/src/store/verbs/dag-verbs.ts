@@ -1,7 +1,7 @@
 import type { DagDefinition } from '../../model/definition.js';
 import type { Dag, FireRecord } from '../../model/run.js';
 import type { FireReason } from '../../model/states.js';
-import type { ReadyTask } from './task-verbs.js';
+import type { FreshTask } from './task-verbs.js';
 
 export interface DeployParams {
   readonly definition: DagDefinition;
@@ -42,7 +42,7 @@ export interface SettleDueParams {
   /** Asked before each further portion: a deposed leader stops in the middle. */
   readonly mayGoOn?: () => boolean;
   /** Told of tasks that can be claimed, by name where the names are known. */
-  readonly onReady?: (tasks?: readonly ReadyTask[]) => void;
+  readonly onReady?: (tasks?: readonly FreshTask[]) => void;
 }
 
 export interface DagVerbs {

@@ -1,6 +1,6 @@
 import type { DataInterval, Run, RunView } from '../../model/run.js';
 import type { Cause, RunState } from '../../model/states.js';
-import type { ReadyTask } from './task-verbs.js';
+import type { FreshTask } from './task-verbs.js';
 
 export interface CreateRunParams {
   readonly dagId: string;
@@ -70,7 +70,7 @@ export interface RunVerbs {
    */
   admitDags(
     dagIds: readonly string[],
-    onReady?: (tasks?: readonly ReadyTask[]) => void,
+    onReady?: (tasks?: readonly FreshTask[]) => void,
   ): Promise<string[]>;
   /** DAGs that have a materialised queued run whose `notBefore` has passed. */
   findDagsWithQueuedRuns(limit: number): Promise<string[]>;

@@ -21,7 +21,6 @@ export interface ClaimedTask {
   readonly cause: Cause;
   readonly logicalDate: Date | null;
   readonly dataInterval: DataInterval | null;
-  readonly leaseExpiresAt: Date;
 }
 
 export interface ClaimParams {
@@ -31,14 +30,14 @@ export interface ClaimParams {
   /** Never more than the free slots. */
   readonly limit: number;
   /** Only these tasks, which the runner serves: the fast path for what this process made ready itself. */
-  readonly taskIds?: readonly string[];
+  readonly fresh?: readonly FreshTask[];
 }
 
-/** A task that has just been made ready, and what a runner must serve to take it. */
-export interface ReadyTask {
-  readonly taskId: string;
-  readonly serveKey: string;
-}
+/** A task that has just been made ready for the first time, with all that its first claim answers. */
+export type FreshTask = Omit<
+  ClaimedTask,
+  'token' | 'attempt' | 'failures' | 'losses' | 'generation'
+>;
 
 export interface HeldLease {
   readonly taskId: string;
