@@ -84,11 +84,15 @@ export async function admitDags(
   const starting = [...free, ...placed];
   const roots = new Map<string, readonly FreshTask[] | null>();
   for (const run of starting) roots.set(run._id, await rootsOf(context, run));
-  const started = await startRuns(context, starting, (runs) => {
-    const tasks = runs.map((run) => roots.get(run._id) ?? null);
-    onReady(tasks.includes(null) ? undefined : tasks.flatMap((some) => some ?? []));
+  const started = await startRuns(context, starting, {
+    begun,
+    onReady: (runs) => {
+      const tasks = runs.map((run) => roots.get(run._id) ?? null);
+      onReady(tasks.includes(null) ? undefined : tasks.flatMap((some) => some ?? []));
+    },
   });
   const admitted = started.map((run) => run._id);
+  if (byRule.length > 0) await begun?.mark();
   await workThrough(byRule, async (dagId) => {
     const runIds = await admitRuns(context, dagId);
     if (runIds.length > 0) onReady();

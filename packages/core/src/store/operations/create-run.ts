@@ -6,6 +6,7 @@
  *   before the run is there: nothing happened;
  *   between run and mark: whoever asks for the slot again completes it, and so does the leader after five seconds
  *   (finish-half-made-runs.ts); task ids follow from the run's and the jobs', so what is there already is ignored;
+ *   between the tasks and a mark that waits for the run's admission: the same, or the admission has set the mark itself;
  *   after the mark: the run waits for admission.
  */
 import type { AnyBulkWriteOperation } from 'mongodb';
@@ -20,7 +21,7 @@ import { literal, NOW } from '../task-transitions.js';
 import type { CreateRunParams, CreateRunResult } from '../verbs/run-verbs.js';
 import type { KnownVersion } from '../version-cache.js';
 import { currentVersion, knownVersion } from './known-version.js';
-import { materializeRuns } from './materialize-runs.js';
+import { insertTasks, markMaterialized, materializeRuns } from './materialize-runs.js';
 
 /** Backfill runs stand behind all live work; a job's own priority is from -100 to 100. */
 export const backfillPriority = -1_000;
@@ -41,19 +42,21 @@ export async function createRun(
 export interface BegunRuns {
   readonly runIds: ReadonlySet<string>;
   readonly dagIds: readonly string[];
-  /** Resolves when they are materialized; rejects when that fails. */
+  /** Resolves when all their tasks are there; rejects when that fails. */
   readonly whole: Promise<void>;
+  /** Then marks them as materialized, once. */
+  mark(): Promise<void>;
 }
 
 /**
  * Makes several runs in as many operations as one takes. The outcomes are in the order of `wanted`, and so are the ids of
  * the runs. Throws when the database fails; what was written then stands, and the same call again completes it.
- * `onBegun` is for whoever has something to prepare meanwhile.
+ * `onBegun` is for whoever admits them at once: it is called when the tasks are about to be made, and the mark waits for it.
  */
 export async function createRuns(
   context: StoreContext,
   wanted: readonly CreateRunParams[],
-  onBegun: (begun: BegunRuns) => void = () => {},
+  onBegun: (begun: BegunRuns) => Promise<void> = async () => {},
 ): Promise<CreateOutcome[]> {
   const used = await usedSlots(context, wanted);
   const outcomes = await Promise.all(
@@ -68,18 +71,7 @@ export async function createRuns(
   const drafts = outcomes.filter((one): one is Draft => 'run' in one);
   const taken = await insertRuns(context, drafts);
   const begun = drafts.filter((draft) => !taken.has(draft));
-  const whole = materializeRuns(
-    context,
-    begun.map(({ run, version }) => ({ run, version })),
-  );
-  if (begun.length > 0) {
-    onBegun({
-      runIds: new Set(begun.map(({ run }) => run._id)),
-      dagIds: [...new Set(begun.map(({ run }) => run.dagId))],
-      whole,
-    });
-  }
-  await whole;
+  if (begun.length > 0) await makeTasks(context, begun, onBegun);
   return Promise.all(
     outcomes.map(async (one) => {
       if (!('run' in one)) return one;
@@ -87,6 +79,26 @@ export async function createRuns(
       return takenSlot(context, one.run.dagId, one.run.slot).catch((error: unknown) => ({ error }));
     }),
   );
+}
+
+async function makeTasks(
+  context: StoreContext,
+  begun: readonly Draft[],
+  onBegun: (begun: BegunRuns) => Promise<void>,
+): Promise<void> {
+  const runIds = begun.map(({ run }) => run._id);
+  const whole = insertTasks(
+    context,
+    begun.map(({ run, version }) => ({ run, version })),
+  );
+  let marked: Promise<void> | undefined;
+  const mark = () => {
+    marked ??= markMaterialized(context, runIds);
+    return marked;
+  };
+  const dagIds = [...new Set(begun.map(({ run }) => run.dagId))];
+  await Promise.all([whole, onBegun({ runIds: new Set(runIds), dagIds, whole, mark })]);
+  await mark();
 }
 
 /** A run that is to be inserted. */

@@ -27,7 +27,15 @@ export async function materializeRuns(
   seeded: readonly Seeded[],
 ): Promise<void> {
   if (seeded.length === 0) return;
-  const { runs, tasks } = context.collections;
+  await insertTasks(context, seeded);
+  await markMaterialized(
+    context,
+    seeded.map(({ run }) => run._id),
+  );
+}
+
+/** The first half of {@link materializeRuns}. */
+export async function insertTasks(context: StoreContext, seeded: readonly Seeded[]): Promise<void> {
   let documents: TaskDocument[] = [];
   const flush = async () => {
     if (documents.length > 0) await insertMissing(context, documents);
@@ -45,7 +53,14 @@ export async function materializeRuns(
     }
   }
   await flush();
-  const ids = seeded.map(({ run }) => run._id);
+}
+
+/** The second half of {@link materializeRuns}, when all tasks are there. */
+export async function markMaterialized(
+  context: StoreContext,
+  ids: readonly string[],
+): Promise<void> {
+  const { runs, tasks } = context.collections;
   // The driver tries a write of one document again when its answer is lost.
   const marked =
     ids.length === 1

@@ -2,11 +2,17 @@ import type { UpdateFilter } from 'mongodb';
 import type { RunDocument, TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { choose, NOW, settleStage } from '../task-transitions.js';
+import type { BegunRuns } from './create-run.js';
 import type { QueuedRun } from './queued-run.js';
 import { releasePlace } from './take-place.js';
 
 /** A run that has its place. */
 export type PlacedRun = Pick<QueuedRun, '_id' | 'dagId' | 'backfillId' | 'openEpoch'>;
+
+export interface StartOptions<Run> {
+  readonly begun?: BegunRuns | undefined;
+  readonly onReady?: (started: readonly Run[]) => void;
+}
 
 /** {@link startRuns} for one run. False: it did not start. */
 export async function startRun(context: StoreContext, run: PlacedRun): Promise<boolean> {
@@ -16,16 +22,17 @@ export async function startRun(context: StoreContext, run: PlacedRun): Promise<b
 /**
  * Takes admitted runs from `queued` to `running` and makes their roots ready: see admit-runs.ts. Each step is repeatable.
  * Answers with those that started; a run that cannot start any more (closed, refused, cancelled, not due) gives its place back.
- * `onReady` is told as soon as their roots can be claimed.
+ * `onReady` is told as soon as their roots can be claimed. Runs that are `begun` have all their tasks, but not the mark: it is set
+ * here.
  */
 export async function startRuns<Run extends PlacedRun>(
   context: StoreContext,
   placed: readonly Run[],
-  onReady: (started: readonly Run[]) => void = () => {},
+  { begun, onReady = () => {} }: StartOptions<Run> = {},
 ): Promise<Run[]> {
   const started: Run[] = [];
   for (const [openEpoch, group] of byOpening(placed)) {
-    const starting = await moveToRunning(context, openEpoch, group);
+    const starting = await moveToRunning(context, openEpoch, group, begun);
     await releaseRoots(
       context,
       openEpoch,
@@ -41,8 +48,11 @@ async function moveToRunning<Run extends PlacedRun>(
   context: StoreContext,
   openEpoch: number,
   group: readonly Run[],
+  begun: BegunRuns | undefined,
 ): Promise<readonly Run[]> {
   const { runs } = context.collections;
+  const areBegun = begun !== undefined && group.every((run) => begun.runIds.has(run._id));
+  if (!areBegun) await begun?.mark();
   const which = { _id: { $in: group.map((run) => run._id) }, openEpoch };
   const isOne = group.length === 1;
   // The driver tries a write of one document again when its answer is lost.
@@ -50,12 +60,14 @@ async function moveToRunning<Run extends PlacedRun>(
     {
       ...which,
       state: 'queued',
-      materialized: true,
+      ...(areBegun ? {} : { materialized: true }),
       refused: null,
       cancelRequestedAt: null,
       $expr: { $lte: ['$dueAt', NOW] },
     },
-    [{ $set: { state: 'running', startedAt: NOW } }] as unknown as UpdateFilter<RunDocument>,
+    [
+      { $set: { state: 'running', startedAt: NOW, materialized: true } },
+    ] as unknown as UpdateFilter<RunDocument>,
   );
   if (moved.matchedCount === group.length) return group;
   const seen = await runs.find(which, { projection: { state: 1, started: 1 } }).toArray();

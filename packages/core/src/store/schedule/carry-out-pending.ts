@@ -45,28 +45,21 @@ export type Admit = (begun: BegunRuns) => Promise<void>;
 export async function carryOutPending(
   context: StoreContext,
   decided: readonly Decided[],
-  admit: Admit = async () => {},
+  admit?: Admit,
 ): Promise<CarriedOut> {
   const created = new Map<string, number>();
   const failed = new Map<string, unknown>();
   // In the order of the decisions: run ids grow with time, and the oldest date is to be the oldest run.
   const wanted = decided.flatMap(({ dag, pending }) => runsOf(dag, pending));
-  const admissions: Promise<void>[] = [];
   for (let from = 0; from < wanted.length; from += runsAtOnce) {
     const some = wanted.slice(from, from + runsAtOnce);
-    const outcomes = await createRuns(context, some, (begun) => {
-      admissions.push(admit(begun));
-    }).catch(async (error: unknown) => {
-      await Promise.all(admissions);
-      throw error;
-    });
+    const outcomes = await createRuns(context, some, admit);
     for (const [index, outcome] of outcomes.entries()) {
       const { dagId } = some[index]!;
       if ('error' in outcome) failed.set(dagId, outcome.error);
       else if (outcome.created) created.set(dagId, (created.get(dagId) ?? 0) + 1);
     }
   }
-  await Promise.all(admissions);
   const done = decided.filter(({ dag }) => !failed.has(dag._id));
   const lines = done.flatMap(({ dag, pending }) =>
     pending.lines.map(
