@@ -8,7 +8,13 @@ import { secondJobs } from './second-jobs.mjs';
 
 const [connection, count] = process.argv.slice(2).map((argument) => JSON.parse(argument));
 const classes = secondJobs(count, (ctx) => {
-  process.send({ kind: 'start', dag: ctx.dag, logical: ctx.logicalDate.getTime(), at: Date.now() });
+  process.send({
+    kind: 'start',
+    dag: ctx.dag,
+    logical: ctx.logicalDate.getTime(),
+    attempt: ctx.attempt,
+    at: Date.now(),
+  });
 });
 const runner = new Runner({ connection, jobs: executableJobs(classes), concurrency: 100 });
 runner.events.on('leader-won', () => process.send({ kind: 'won', at: Date.now() }));

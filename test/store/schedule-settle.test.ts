@@ -375,6 +375,50 @@ describe('what the leader asks', () => {
     }
   });
 
+  test('what is due together is settled and admitted together, and told by name; a rehearsal has read the versions', async () => {
+    const other = await Bench.open();
+    try {
+      const ids = ['one', 'two', 'three', 'paused'];
+      for (const id of ids) await other.deploy(id, everyDay, { overlap: 'allow' });
+      const seen: string[] = [];
+      const store = await other.connect((operation, run) => {
+        seen.push(`${operation.method} ${operation.collection}${operation.isWrite ? '!' : ''}`);
+        return run();
+      });
+      await store.rehearseSettling(10);
+      expect(seen.filter((one) => one.endsWith('!'))).toEqual([]);
+      expect(seen.filter((one) => one.includes('dagVersions'))).toEqual(['find dagVersions']);
+      await other.store.pauseDag('paused');
+      for (const id of ids) {
+        await other.rewind(id, minutesBefore((await other.dag(id)).nextFireAt!, 24 * 60));
+      }
+      seen.length = 0;
+      const ready: string[] = [];
+      const settled = await store.settleDue({
+        limit: 10,
+        onReady: (tasks) => ready.push(...(tasks ?? []).map((task) => task.taskId)),
+      });
+      expect(settled).toEqual({ recorded: 0, more: false, failed: [], notAdmitted: [] });
+      expect(seen.filter((one) => one.includes('dagVersions'))).toEqual([]);
+      const runs = await store.listRuns({ state: ['running'] });
+      expect(runs.map((run) => run.dagId).sort()).toEqual(['one', 'three', 'two']);
+      const tasks = await other.collections.tasks.find({ state: 'ready' }).toArray();
+      expect(ready.sort()).toEqual(tasks.map((task) => task._id).sort());
+    } finally {
+      await other.close();
+    }
+  });
+
+  test('a deposed leader settles nothing more', async () => {
+    const id = bench.id();
+    await bench.deploy(id, everyHour);
+    await missHours(id, 1);
+    await bench.store.settleDue({ limit: 10, mayGoOn: () => false });
+    expect(await bench.store.listRuns({ dagId: id })).toEqual([]);
+    await bench.settle(id);
+    expect(await bench.store.listRuns({ dagId: id })).toHaveLength(1);
+  });
+
   test('both questions are answered from an index, however many DAGs are paused, retired or not due', async () => {
     const { dags } = bench.collections;
     const now = await bench.store.readServerTime();

@@ -68,6 +68,7 @@ import { retryRun } from './retry/retry-run.js';
 import { earliestFireAt, findDueDags } from './schedule/find-due-dags.js';
 import { countFires, listFires } from './schedule/list-fires.js';
 import { pauseDag, resumeDag } from './schedule/pause-dag.js';
+import { rehearseSettling } from './schedule/rehearse-settling.js';
 import { settleDue } from './schedule/settle-due.js';
 import { settleSchedule } from './schedule/settle-schedule.js';
 import type { Store } from './store.js';
@@ -111,6 +112,7 @@ export function createMongoStore(context: StoreContext): Store {
     earliestFireAt: on(earliestFireAt),
     settleSchedule: on(settleSchedule),
     settleDue: on(settleDue),
+    rehearseSettling: on(rehearseSettling),
     pauseDag: on(pauseDag),
     resumeDag: on(resumeDag),
     listFires: on(listFires),

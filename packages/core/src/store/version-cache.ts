@@ -49,6 +49,19 @@ export class VersionCache {
     }
   }
 
+  /** Reads those that are not known yet, all in one operation; what cannot be read is left to {@link get}, which says why. */
+  async warm(wanted: readonly { readonly _id: string; readonly version: string }[]): Promise<void> {
+    const keys = wanted.map(({ _id, version }) => versionKey(_id, version));
+    const missing = [...new Set(keys)].filter((key) => !this.#known.has(key));
+    if (missing.length < 2) return;
+    for (const document of await this.#collection.find({ _id: { $in: missing } }).toArray()) {
+      const read = decodeDefinition(document.definition).then(knownVersionOf);
+      if (await read.catch(() => null)) this.#known.set(document._id, read);
+    }
+    while (this.#known.size > capacity)
+      this.#known.delete(this.#known.keys().next().value as string);
+  }
+
   async #read(key: string): Promise<KnownVersion | null> {
     const document = await this.#collection.findOne({ _id: key });
     return document === null ? null : knownVersionOf(await decodeDefinition(document.definition));

@@ -13,6 +13,10 @@ import { LeadershipHolder } from './leadership.js';
 
 const longestTickMs = 1_000;
 
+/** How often a candidate looks at what it would have to do, so that deploys find it ready too. */
+const rehearsalMs = 30_000;
+const dagsPerRehearsal = 50;
+
 export interface SchedulerOptions {
   readonly store: Store;
   readonly runnerId: string;
@@ -29,6 +33,7 @@ export class Scheduler {
   readonly #loop: Loop;
   readonly #lastRun = new Map<string, number>();
   readonly #announcer: Announcer;
+  #rehearsedAt = Number.NEGATIVE_INFINITY;
   /** Which duty comes first. */
   #first = 0;
 
@@ -88,10 +93,22 @@ export class Scheduler {
 
   async #turn(): Promise<number> {
     const { settings, events } = this.#options;
-    if (!(await this.#leadership.keep())) return settings.leadershipMs / 4;
+    if (!(await this.#leadership.keep())) {
+      await this.#rehearse();
+      return settings.leadershipMs / 4;
+    }
     const more = await this.#runDuties();
     events.emit('ticked');
     return more ? 0 : this.#untilNextFire();
+  }
+
+  /** A candidate keeps itself ready to lead. */
+  async #rehearse(): Promise<void> {
+    const { store, settings } = this.#options;
+    const now = settings.clock.monotonicMs();
+    if (now - this.#rehearsedAt < rehearsalMs) return;
+    this.#rehearsedAt = now;
+    await store.rehearseSettling(dagsPerRehearsal);
   }
 
   async #runDuties(): Promise<boolean> {

@@ -35,6 +35,15 @@ export async function readDueDags(context: StoreContext, limit: number): Promise
   return [...inOrder].slice(0, limit).map((id) => byId.get(id)!);
 }
 
+/** The DAGs that fire next, whether or not they are due. */
+export function readNextDags(context: StoreContext, limit: number): Promise<DagReading[]> {
+  return readMatching(context, [
+    { $match: { ...live, nextFireAt: { $gt: beginning } } },
+    { $sort: { nextFireAt: 1 } },
+    { $limit: limit },
+  ]);
+}
+
 /** When the earliest cursor is due (its logical date + jitter), also when that has passed. Null when nothing is scheduled. */
 export async function earliestFireAt(context: StoreContext): Promise<Date | null> {
   const cursor = context.collections.dags

@@ -85,6 +85,7 @@ export async function settleRead(
   );
   // Told from the documents by the clock of the reading; {@link storePending} repeats it on the server.
   const forDeciding = readings.filter(({ dag, now }) => isForDeciding(dag, now, mode));
+  await context.versions.warm(forDeciding.map(({ dag }) => dag));
   const decided = await Promise.all(
     forDeciding.map(async ({ dag, now }) => ({
       dag,

@@ -78,6 +78,12 @@ export interface DagVerbs {
    */
   settleDue(params: SettleDueParams): Promise<SettledDags>;
 
+  /**
+   * Reads what settling the next fires will read, works out what would be decided, and forgets it: the first tick of a new
+   * leader, which often comes late already, then waits neither for versions nor for code that never ran. Writes nothing.
+   */
+  rehearseSettling(limit: number): Promise<void>;
+
   /** Opens a paused span at the database's now. Settles first. False when it was paused already. */
   pauseDag(dagId: string): Promise<boolean>;
   /** Closes the span; `onResume` overrides the DAG's policy for it. False when it was not paused. */
