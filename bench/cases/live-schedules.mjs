@@ -46,7 +46,7 @@ export async function measure(target, { small }) {
   try {
     await Promise.all(Array.from({ length: RUNNERS }, startRunner));
     // The first seconds belong to compilers and caches.
-    await until(() => starts.length >= 5 * DAGS, 60_000);
+    await until(() => starts.length >= 15 * DAGS, 60_000);
     const from = Date.now();
     for (let kill = 1; kill <= 2; kill += 1) {
       await until(() => Date.now() >= from + (kill * seconds * 1_000) / 3, 120_000, 100);
