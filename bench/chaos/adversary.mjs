@@ -4,7 +4,7 @@
  */
 import { between, oneOf } from './random.mjs';
 import { monotonicMs } from './runner-slot.mjs';
-import { pause } from './workload.mjs';
+import { pause, within } from './workload.mjs';
 
 const drainSeconds = 3;
 export const runnerArgs = ['--concurrency', '6', '--drain-timeout', `${drainSeconds}s`];
@@ -79,7 +79,7 @@ export async function breakThings({
       slot.signal('SIGTERM');
       // Settling takes up to 5 s, the blocked thread cannot even hear the signal, the database may be away, the machine slow.
       const latest = (drainSeconds + 5 + 60) * 1_000 + blockMs;
-      const end = await Promise.race([slot.ended, pause(latest, undefined)]);
+      const end = await within(latest, slot.ended);
       if (end === undefined) {
         damage.violations.push(
           `${slot.name}, pid ${pid}, did not end within ${latest} ms of SIGTERM`,

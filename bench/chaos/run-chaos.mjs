@@ -16,7 +16,7 @@ import { seeded } from './random.mjs';
 import { recoveriesOf } from './recoveries.mjs';
 import { RunnerSlot } from './runner-slot.mjs';
 import { startProxy } from './tcp-proxy.mjs';
-import { askForWork, insist, pause } from './workload.mjs';
+import { askForWork, insist, pause, within } from './workload.mjs';
 
 const here = fileURLToPath(new URL('.', import.meta.url));
 const binary = fileURLToPath(new URL('../../packages/cli/bin/flow.js', import.meta.url));
@@ -283,7 +283,7 @@ async function stopAll(slots, store) {
     slots.map(async (slot) => {
       const { pid, runnerId } = slot;
       slot.signal('SIGTERM');
-      const end = await Promise.race([slot.ended, pause(60_000, undefined)]);
+      const end = await within(60_000, slot.ended);
       if (end === undefined) violations.push(`${slot.name}, pid ${pid}, did not end at rest`);
       else if (end.code !== 143)
         violations.push(`${slot.name}, pid ${pid}, ended with ${end.code ?? end.signal} at rest`);

@@ -103,3 +103,16 @@ export function pause(ms, signal) {
     else signal?.addEventListener('abort', done, { once: true });
   });
 }
+
+/**
+ * What is awaited, or undefined when it takes longer; no timer is left behind.
+ * @template T @param {number} ms @param {Promise<T>} awaited @returns {Promise<T | undefined>}
+ */
+export async function within(ms, awaited) {
+  const over = new AbortController();
+  try {
+    return await Promise.race([awaited, pause(ms, over.signal)]);
+  } finally {
+    over.abort();
+  }
+}
