@@ -38,7 +38,7 @@ export class VersionCache {
     const known = this.#known.get(key) ?? this.#read(key);
     this.#known.delete(key);
     this.#known.set(key, known);
-    if (this.#known.size > capacity) this.#known.delete(this.#known.keys().next().value as string);
+    this.#forgetOldest();
     try {
       const found = await known;
       if (found === null) this.#known.delete(key);
@@ -58,8 +58,13 @@ export class VersionCache {
       const read = decodeDefinition(document.definition).then(knownVersionOf);
       if (await read.catch(() => null)) this.#known.set(document._id, read);
     }
-    while (this.#known.size > capacity)
+    this.#forgetOldest();
+  }
+
+  #forgetOldest(): void {
+    while (this.#known.size > capacity) {
       this.#known.delete(this.#known.keys().next().value as string);
+    }
   }
 
   async #read(key: string): Promise<KnownVersion | null> {

@@ -8,6 +8,7 @@
 import type { UpdateFilter } from 'mongodb';
 import type { RunDocument, SlotDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
+import { fireKey } from '../schedule/record-fires.js';
 import { literal, NOW } from '../task-transitions.js';
 import type { QueuedRun } from './queued-run.js';
 import { repeatUpsert } from './repeat-upsert.js';
@@ -43,7 +44,7 @@ async function carryOut(
   const { fires, slots, tasks, runs } = context.collections;
   const at = run.logicalDate ?? run.dueAt;
   const line = {
-    _id: `${run.dagId}/${at.toISOString()}`,
+    _id: fireKey(run.dagId, at),
     to: at,
     count: 1,
     reason: 'overlap' as const,
