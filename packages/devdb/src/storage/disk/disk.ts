@@ -43,6 +43,7 @@ import { LOG_ID_BYTES, readLogRecord, writeLogRecord } from './log-record.js';
 import { PendingChanges } from './pending-changes.js';
 import { LogFault, replayLog } from './replay.js';
 import { findSegments, isEmptySegment, removeUnfinished, Segment } from './segment.js';
+import { SyncedWriter } from './synced-writer.js';
 import type { Tables } from './tables.js';
 
 /** What a disk has just done. */
@@ -91,6 +92,7 @@ export class Disk {
     options: DiskOptions,
     readonly id: Uint8Array,
     private segment: Segment,
+    private readonly writer: SyncedWriter,
     /** The number of the last frame. */
     private sequence: number,
   ) {
@@ -111,8 +113,9 @@ export class Disk {
     if (record === null) return Disk.#begin(tables, options);
     const { pending, last, newest, end } = replayLog(tables.directory, record);
     removeUnfinished(tables.directory);
-    const segment = Segment.continue(newest, record.id, end);
-    const disk = new Disk(tables, options, record.id, segment, last);
+    const writer = new SyncedWriter();
+    const segment = Segment.continue(newest, record.id, end, writer);
+    const disk = new Disk(tables, options, record.id, segment, writer, last);
     disk.#pending = pending;
     try {
       await disk.#onStep('cut the log');
@@ -133,8 +136,9 @@ export class Disk {
     }
     removeUnfinished(tables.directory);
     const id = randomBytes(LOG_ID_BYTES);
-    const segment = await Segment.create(tables.directory, id, 1);
-    const disk = new Disk(tables, options, id, segment, 0);
+    const writer = new SyncedWriter();
+    const segment = await Segment.create(tables.directory, id, 1, writer);
+    const disk = new Disk(tables, options, id, segment, writer, 0);
     await disk.#onStep('began a log');
     await writeLogRecord(tables, { id, checkpoint: 0 });
     return disk;
@@ -190,7 +194,7 @@ export class Disk {
     if (this.#failure !== undefined) throw this.#failure;
     if (batches.length > 0) {
       const written = this.segment.append(frame.finish(this.sequence + 1, this.segment.seed));
-      // While the disk works. Nothing is moved before the frame is synced: checkpoints begin between two groups.
+      // While the disk works, if it does so in a thread. Nothing is moved before the frame is synced: checkpoints begin between two groups.
       for (const changes of batches) this.#pending.add(changes);
       await written;
       this.sequence += 1;
@@ -246,7 +250,7 @@ export class Disk {
     const { segment, sequence } = this;
     // A segment without frames serves as the new one.
     if (segment.first > sequence) return;
-    this.segment = await Segment.create(this.tables.directory, this.id, sequence + 1);
+    this.segment = await Segment.create(this.tables.directory, this.id, sequence + 1, this.writer);
     this.#movingBytes = segment.bytes;
     segment.close();
     await this.#onStep('switched');

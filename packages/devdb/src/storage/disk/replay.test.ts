@@ -13,6 +13,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { FrameWriter } from './frame.js';
 import { LogFault, replayLog } from './replay.js';
 import { findSegments, SEGMENT_HEADER_BYTES, Segment } from './segment.js';
+import { SyncedWriter } from './synced-writer.js';
 
 const ID = Buffer.alloc(16, 5);
 let directory: string;
@@ -27,7 +28,7 @@ afterEach(() => {
 
 /** Writes a segment whose frames each say their own number; gives where each of them ends. */
 async function write(first: number, frames: number, id = ID): Promise<number[]> {
-  const segment = await Segment.create(directory, id, first);
+  const segment = await Segment.create(directory, id, first, new SyncedWriter());
   const ends: number[] = [];
   for (let number = first; number < first + frames; number++) {
     await segment.append(frameOf(number, segment.seed));
@@ -116,7 +117,12 @@ describe('a log', () => {
 
   test('with a number left out or twice is refused', async () => {
     await write(1, 1);
-    const segment = Segment.continue(findSegments(directory)[0]!, ID, readFileSync(path(1)).length);
+    const segment = Segment.continue(
+      findSegments(directory)[0]!,
+      ID,
+      readFileSync(path(1)).length,
+      new SyncedWriter(),
+    );
     await segment.append(frameOf(2, segment.seed, 3));
     segment.close();
     expect(() => read(0)).toThrow(/has number 3 at byte \d+ and should have 2/);

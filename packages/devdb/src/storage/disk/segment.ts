@@ -8,10 +8,8 @@
  */
 import fs from 'node:fs';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { crc32 } from 'node:zlib';
-
-const fdatasync = promisify(fs.fdatasync);
+import { SYNCED_FLAGS, type SyncedWriter } from './synced-writer.js';
 
 /** What stands before a segment's first frame. */
 export const SEGMENT_HEADER_BYTES = 36;
@@ -20,12 +18,6 @@ const MAGIC = Buffer.from('FLOWLOG\x01', 'latin1');
 const MAGIC_AT = 4;
 const ID_AT = 12;
 const FIRST_AT = 28;
-
-/** On Linux a write that returns when it is synced: one call instead of two, each of which costs a change of thread. */
-const SYNCED_WRITES = process.platform === 'linux';
-
-/** One call writes at most this much: some systems take no more than 2 GiB. */
-const PIECE_BYTES = 64 * 1024 * 1024;
 
 const NAME = /^log-(\d{16})$/;
 const UNFINISHED = /^log-\d{16}\.new$/;
@@ -66,10 +58,16 @@ export class Segment {
     readonly file: number,
     /** How long it is. */
     public bytes: number,
+    private readonly writer: SyncedWriter,
   ) {}
 
   /** Makes a segment; resolves when it would be found after a loss of power. Throws if there is one of that name. */
-  static async create(directory: string, id: Uint8Array, first: number): Promise<Segment> {
+  static async create(
+    directory: string,
+    id: Uint8Array,
+    first: number,
+    writer: SyncedWriter,
+  ): Promise<Segment> {
     const path = join(directory, `log-${String(first).padStart(16, '0')}`);
     const unfinished = `${path}.new`;
     const header = headerOf(id, first);
@@ -77,12 +75,17 @@ export class Segment {
     await fs.promises.writeFile(unfinished, header, { flush: true });
     await fs.promises.rename(unfinished, path);
     await syncDirectory(directory);
-    return Segment.#open(path, first, header);
+    return Segment.#open(path, first, header, writer);
   }
 
   /** Goes on with a segment after its whole frames, which end at `bytes`: cuts off the rest, synced. */
-  static continue({ path, first }: SegmentName, id: Uint8Array, bytes: number): Segment {
-    const segment = Segment.#open(path, first, headerOf(id, first));
+  static continue(
+    { path, first }: SegmentName,
+    id: Uint8Array,
+    bytes: number,
+    writer: SyncedWriter,
+  ): Segment {
+    const segment = Segment.#open(path, first, headerOf(id, first), writer);
     if (fs.fstatSync(segment.file).size > bytes) {
       fs.ftruncateSync(segment.file, bytes);
       fs.fsyncSync(segment.file);
@@ -91,22 +94,16 @@ export class Segment {
     return segment;
   }
 
-  static #open(path: string, first: number, header: Buffer): Segment {
-    const flags = fs.constants.O_RDWR | (SYNCED_WRITES ? fs.constants.O_DSYNC : 0);
-    const file = fs.openSync(path, flags);
-    return new Segment(first, path, header.readUInt32LE(0), file, header.length);
+  static #open(path: string, first: number, header: Buffer, writer: SyncedWriter): Segment {
+    const file = fs.openSync(path, SYNCED_FLAGS);
+    return new Segment(first, path, header.readUInt32LE(0), file, header.length, writer);
   }
 
   /** Appends bytes; resolves when they are on disk. One call at a time. */
   async append(bytes: Uint8Array): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
     try {
-      for (let from = 0; from < bytes.length; ) {
-        const length = Math.min(bytes.length - from, PIECE_BYTES);
-        // A full disk may take a part first and refuse the rest afterwards.
-        from += await write(this.file, bytes, from, length, this.bytes + from);
-      }
-      if (!SYNCED_WRITES) await fdatasync(this.file);
+      await this.writer.write(this.file, bytes, this.bytes);
     } catch (error) {
       this.#failure = error;
       throw error;
@@ -117,16 +114,6 @@ export class Segment {
   close(): void {
     fs.closeSync(this.file);
   }
-}
-
-/** How many bytes were written. Without `promisify`, since each commit comes by here. */
-function write(file: number, bytes: Uint8Array, from: number, length: number, position: number) {
-  return new Promise<number>((resolve, reject) => {
-    fs.write(file, bytes, from, length, position, (error, written) => {
-      if (error === null) resolve(written);
-      else reject(error);
-    });
-  });
 }
 
 function headerOf(id: Uint8Array, first: number): Buffer {
