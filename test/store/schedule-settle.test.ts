@@ -400,6 +400,17 @@ describe('what the leader asks', () => {
       });
       expect(settled).toEqual({ recorded: 0, more: false, failed: [], notAdmitted: [] });
       expect(seen.filter((one) => one.includes('dagVersions'))).toEqual([]);
+      // Decided; made; their tasks; places, for they are late; begun, which also marks them; roots ready; so marked; the cursors.
+      expect(seen.filter((one) => one.endsWith('!'))).toEqual([
+        'bulkWrite dags!',
+        'bulkWrite runs!',
+        'insertMany tasks!',
+        'bulkWrite dags!',
+        'updateMany runs!',
+        'updateMany tasks!',
+        'updateMany runs!',
+        'bulkWrite dags!',
+      ]);
       const runs = await store.listRuns({ state: ['running'] });
       expect(runs.map((run) => run.dagId).sort()).toEqual(['one', 'three', 'two']);
       const tasks = await other.collections.tasks.find({ state: 'ready' }).toArray();

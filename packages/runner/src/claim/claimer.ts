@@ -7,7 +7,7 @@
  * When the process dies after a claim was applied, the lease lapses and the attempt is counted as lost.
  */
 
-import type { FreshTask } from '@flowline/core/internal';
+import type { ClaimedTask, FreshTask } from '@flowline/core/internal';
 import type { ExecutionEnvironment } from '../execution/execute-attempt.js';
 import type { Executor } from '../execution/executor.js';
 import { Loop, type LoopPulse } from '../loop.js';
@@ -90,7 +90,7 @@ export class Claimer {
   }
 
   async #turn(): Promise<number> {
-    const { store, settings, runnerId, events, definitions } = this.#env;
+    const { store, settings, runnerId, events } = this.#env;
     const { clock, pollMs } = settings;
     if (this.#serveKeys.length === 0) return pollMs.idle;
     const named = this.#takeReady(this.#executor.freeSlots);
@@ -111,13 +111,10 @@ export class Claimer {
     const isAll = claims.length < limit;
     // A look by name says nothing of other work: the next look is for all of it.
     this.#isExhausted = named === null && isAll;
-    for (const claim of claims) {
-      // The bound on renewals needs the timeout; the definition is cached after the first task of a version.
-      const timeoutMs = await definitions
-        .job(claim.dagId, claim.version, claim.jobId)
-        .then(({ job }) => job.timeoutMs)
-        .catch(() => settings.leaseMs);
-      this.#executor.start(claim, timeoutMs, sentAt);
+    const timeouts = await Promise.all(claims.map((claim) => this.#timeoutOf(claim)));
+    // All of them at once: each first line comes before anything that the others send.
+    for (const [index, claim] of claims.entries()) {
+      this.#executor.start(claim, timeouts[index]!, sentAt);
     }
     if (claims.length > 0) {
       this.#emptyTurns = 0;
@@ -128,6 +125,15 @@ export class Claimer {
     this.#emptyTurns += 1;
     if (this.#executor.activeCount === 0) events.emit('idle');
     return Math.min(pollMs.idle, pollMs.busy * 2 ** Math.min(this.#emptyTurns - 1, 6));
+  }
+
+  /** The bound on renewals needs it; the definition is cached after the first task of a version. */
+  #timeoutOf({ dagId, version, jobId }: ClaimedTask): Promise<number> {
+    const { definitions, settings } = this.#env;
+    return definitions
+      .job(dagId, version, jobId)
+      .then(({ job }) => job.timeoutMs)
+      .catch(() => settings.leaseMs);
   }
 
   /** Tasks to ask for by name: only where nothing else waits, so that no older or more urgent work is passed over. */

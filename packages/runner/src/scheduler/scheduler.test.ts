@@ -7,8 +7,13 @@ import { Scheduler } from './scheduler.js';
 
 const leaseMs = 20_000;
 
-/** A scheduler on a store that writes down what it is asked, and a clock that goes on only where the store takes its time. */
-function system(take: (verb: string) => number, ofAnother: (acquired: number) => boolean) {
+/** A scheduler on a store that writes down what it is asked, and a clock that goes on where the store takes its time. */
+function system(
+  take: (verb: string) => number,
+  ofAnother: (acquired: number) => boolean,
+  /** How long it sleeps between two ticks. */
+  sleep: () => number = () => 0,
+) {
   let nowMs = 0;
   let acquired = 0;
   const asked: string[] = [];
@@ -58,7 +63,10 @@ function system(take: (verb: string) => number, ofAnother: (acquired: number) =>
     asked.length = 0;
     const over = once(events, 'ticked');
     if (waits.length === 0) scheduler.start();
-    else for (const wait of waits.splice(0)) wait();
+    else {
+      nowMs += sleep();
+      for (const wait of waits.splice(0)) wait();
+    }
     await over;
     // All answers are there already: after this the loop sleeps.
     await new Promise(setImmediate);
@@ -92,6 +100,21 @@ describe('the duties of a leader', () => {
       if (verb !== 'rescueExpired' && verb !== 'listUnannounced')
         expect(asked[index - 1]).toBe('rescueExpired');
     }
+    await scheduler.stop();
+  });
+
+  it('let due fires go before a rescue whose time has just come, not before a late one', async () => {
+    let tickMs = 0;
+    const { tick, scheduler } = system(
+      () => 0,
+      () => false,
+      () => tickMs,
+    );
+    await tick();
+    tickMs = 1_500;
+    expect((await tick()).slice(0, 2)).toEqual(['settleDue', 'rescueExpired']);
+    tickMs = 2_500;
+    expect((await tick()).slice(0, 2)).toEqual(['rescueExpired', 'settleDue']);
     await scheduler.stop();
   });
 

@@ -124,10 +124,10 @@ export class Scheduler {
     let more = false;
     let firstError: unknown;
     /** False when this runner does not lead any more. */
-    const perform = async (duty: Duty): Promise<boolean> => {
+    const perform = async (duty: Duty, everyMs = duty.everyMs): Promise<boolean> => {
       const now = settings.clock.monotonicMs();
       const last = this.#lastRun.get(duty.name) ?? Number.NEGATIVE_INFINITY;
-      if (now - last < duty.everyMs) return true;
+      if (now - last < everyMs) return true;
       if (!(await this.#leadership.keep())) return false;
       this.#lastRun.set(duty.name, now);
       try {
@@ -142,7 +142,9 @@ export class Scheduler {
     this.#first = 0;
     for (let done = 0; done < duties.length; done += 1) {
       const at = (first + done) % duties.length;
-      if ((await perform(rescue)) && (await perform(duties[at] as Duty))) continue;
+      // Lateness of fires counts in milliseconds: a rescue whose time has just come waits for them, one that is late does not.
+      const rescueMs = at === 0 ? 2 * rescue.everyMs : rescue.everyMs;
+      if ((await perform(rescue, rescueMs)) && (await perform(duties[at] as Duty))) continue;
       this.#first = at;
       break;
     }

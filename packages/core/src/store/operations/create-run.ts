@@ -46,6 +46,8 @@ export interface BegunRuns {
   readonly whole: Promise<void>;
   /** Then marks them as materialized, once. */
   mark(): Promise<void>;
+  /** Says that these have the mark: it was set together with something else. */
+  marked(runIds: readonly string[]): void;
 }
 
 /**
@@ -91,13 +93,17 @@ async function makeTasks(
     context,
     begun.map(({ run, version }) => ({ run, version })),
   );
-  let marked: Promise<void> | undefined;
+  let marking: Promise<void> | undefined;
+  const open = new Set(runIds);
   const mark = () => {
-    marked ??= markMaterialized(context, runIds);
-    return marked;
+    marking ??= open.size === 0 ? Promise.resolve() : markMaterialized(context, [...open]);
+    return marking;
+  };
+  const marked = (ids: readonly string[]) => {
+    for (const id of ids) open.delete(id);
   };
   const dagIds = [...new Set(begun.map(({ run }) => run.dagId))];
-  await Promise.all([whole, onBegun({ runIds: new Set(runIds), dagIds, whole, mark })]);
+  await Promise.all([whole, onBegun({ runIds: new Set(runIds), dagIds, whole, mark, marked })]);
   await mark();
 }
 

@@ -69,7 +69,10 @@ async function moveToRunning<Run extends PlacedRun>(
       { $set: { state: 'running', startedAt: NOW, materialized: true } },
     ] as unknown as UpdateFilter<RunDocument>,
   );
-  if (moved.matchedCount === group.length) return group;
+  if (moved.matchedCount === group.length) {
+    if (areBegun) begun.marked(group.map((run) => run._id));
+    return group;
+  }
   const seen = await runs.find(which, { projection: { state: 1, started: 1 } }).toArray();
   const running = new Map(
     seen.filter((run) => run.state === 'running').map((run) => [run._id, run]),
@@ -99,6 +102,8 @@ export async function releaseRoots(
     decided as unknown as UpdateFilter<TaskDocument>,
   );
   onReady();
+  // Whoever was told may ask first: what is left is for the leader alone.
+  await new Promise((resolve) => setImmediate(resolve));
   await runs[runIds.length === 1 ? 'updateOne' : 'updateMany'](
     { _id: { $in: [...runIds] }, openEpoch, state: 'running' },
     { $set: { started: true } },
