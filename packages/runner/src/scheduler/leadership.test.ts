@@ -60,6 +60,20 @@ describe('leadership', () => {
     expect(leadership.isLeading()).toBe(true);
   });
 
+  it('is renewed early when it would have to be soon', async () => {
+    const { leadership, calls, advance } = holder({
+      acquire: [{ epoch: 4 }],
+      renew: [{ epoch: 4 }],
+    });
+    await leadership.keep();
+    advance(1_999);
+    await leadership.keep(1_000);
+    expect(calls).toEqual(['acquire']);
+    advance(1);
+    await leadership.keep(1_000);
+    expect(calls).toEqual(['acquire', 'renew']);
+  });
+
   it('ends when another has it: no second renewal, the next call competes', async () => {
     const { leadership, calls, told, advance } = holder({
       acquire: [{ epoch: 4 }, null],

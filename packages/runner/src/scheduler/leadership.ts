@@ -43,12 +43,15 @@ export class LeadershipHolder {
     return false;
   }
 
-  /** Competes, or renews when a third of the lease is over. Returns whether this runner leads. */
-  async keep(): Promise<boolean> {
+  /**
+   * Competes, or renews when a third of the lease is over, or will be in `aheadMs`: what is done now need not be done when
+   * something is due. Returns whether this runner leads.
+   */
+  async keep(aheadMs = 0): Promise<boolean> {
     const { store, runnerId, leaseMs, clock } = this.#options;
     const sentAt = clock.monotonicMs();
     if (this.isLeading()) {
-      if (sentAt < this.#renewAt) return true;
+      if (sentAt + aheadMs < this.#renewAt) return true;
       const epoch = this.#epoch as number;
       const renewed = await store
         .renewLeadership(runnerId, epoch, leaseMs)

@@ -157,6 +157,7 @@ export class Scheduler {
     const { store, settings } = this.#options;
     // Leadership is renewed by this loop: it must come round well before the lease is over.
     const longestMs = Math.min(longestTickMs, settings.leadershipMs / 4);
+    if (this.#leadership.isLeading()) await this.#leadership.keep(longestMs);
     const next = await store.earliestFireAt();
     if (next === null) return longestMs;
     const untilMs = next.getTime() - store.estimateServerTime().getTime();
