@@ -108,6 +108,21 @@ describe('queue', () => {
   });
 });
 
+describe('a start in the past', () => {
+  it('puts a run before nobody who came first', async () => {
+    const graph = await scheduled({ maxActiveRuns: 1 });
+    const first = await make(graph, 'manual');
+    const past = await make(graph, 'manual', { notBefore: new Date(0) });
+    const { createdAt, notBefore } = (await bench.store.getRun(past))!;
+    expect(notBefore).toEqual(new Date(0));
+    const { dueAt } = (await bench.collections.runs.findOne({ _id: past }))!;
+    expect(dueAt).toEqual(createdAt);
+    expect(await admit(graph)).toEqual([first]);
+    await graph.work();
+    expect(await admit(graph)).toEqual([past]);
+  });
+});
+
 describe('skip', () => {
   it('refuses a scheduled run that would wait, also behind a queued one; others queue', async () => {
     const graph = await scheduled({ overlap: 'skip', maxActiveRuns: 1 });
@@ -122,6 +137,37 @@ describe('skip', () => {
     expect(await admit(graph)).toEqual([manual]);
     expect(await stateOf(third)).toBe('gone');
     expect((await bench.store.countFires(graph.id)).overlap).toBe(2);
+  });
+
+  it('refuses it behind a queue that is longer than one look', async () => {
+    const graph = await scheduled({ overlap: 'skip', maxActiveRuns: 2 });
+    await Promise.all(Array.from({ length: 101 }, () => make(graph, 'manual')));
+    const second = await make(graph, 'schedule');
+    expect(await admit(graph)).toHaveLength(2);
+    expect(await stateOf(second)).toBe('gone');
+    expect((await bench.store.countFires(graph.id)).overlap).toBe(1);
+  });
+
+  it('keeps as many as there are places, in the order of the queue', async () => {
+    const graph = await scheduled({ overlap: 'skip', maxActiveRuns: 3 });
+    const made: string[] = [];
+    for (const cause of ['schedule', 'manual', 'schedule', 'schedule', 'manual'] as const) {
+      made.push(await make(graph, cause));
+    }
+    expect(await admit(graph)).toEqual(made.slice(0, 3));
+    expect(await Promise.all(made.slice(3).map(stateOf))).toEqual(['gone', 'queued']);
+  });
+
+  it('does not refuse a run that has its place already, and only does not run yet', async () => {
+    const graph = await scheduled({ overlap: 'skip', maxActiveRuns: 1 });
+    const runId = await make(graph, 'schedule');
+    // Whoever gave it its place has not come further.
+    await bench.collections.dags.updateOne({ _id: graph.id }, { $set: { activeRunIds: [runId] } });
+    await admit(graph);
+    expect(await stateOf(runId)).toBe('queued');
+    await bench.store.repairPlaces();
+    expect(await stateOf(runId)).toBe('running');
+    expect(await bench.store.listFires(graph.id)).toEqual([]);
   });
 });
 

@@ -84,7 +84,10 @@ export interface RunDocument {
   params: Binary | null;
   priority: number;
   notBefore: Date | null;
-  /** From when on the run may take a place: `notBefore`, else its creation. Queued runs are admitted in this order. */
+  /**
+   * From when on the run may take a place, and so its turn: its creation, or `notBefore` where that is later. Queued runs are
+   * admitted in this order.
+   */
   dueAt: Date;
   /** False until all tasks are there. Only materialised runs are admitted. */
   materialized: boolean;

@@ -168,20 +168,31 @@ class Admission {
     return older !== null;
   }
 
-  /** `skip`: a scheduled run that would have to wait is refused; those that wait before it count as well. */
+  /**
+   * `skip`: a scheduled run that would have to wait is refused; those that wait before it count as well. So the first in the
+   * queue, as many as there are places, may stay, and behind them no scheduled run, however long the queue is.
+   */
   async skipScheduled(maxActive: number): Promise<void> {
     if (this.#dag.pausedAt !== null) return;
-    const queued = await this.#queued(
+    // A run that has its place and does not run yet is active, and waits for nobody.
+    const placed = this.#active.map((key) => openingOf(key)._id);
+    const waiting: Filter<RunDocument>[] = [
       ofCauses(['schedule', 'catch-up', 'manual', 'api']),
-      runsAtOnce,
-    );
-    let taken = this.#active.length;
-    for (const run of queued) {
-      if (run.cause === 'schedule' && run.openEpoch === 0 && taken >= maxActive) {
-        await refuseRun(this.#context, run, this.#holder());
-      } else {
-        taken += 1;
-      }
+      ...(placed.length === 0 ? [] : [{ _id: { $nin: placed } }]),
+    ];
+    const free = maxActive - this.#active.length;
+    if (free > 0) {
+      const [last] = await this.#find({ $and: waiting }, 1)
+        .skip(free - 1)
+        .limit(1)
+        .toArray();
+      if (last === undefined) return;
+      const { dueAt, _id } = last;
+      waiting.push({ $or: [{ dueAt: { $gt: dueAt } }, { dueAt, _id: { $gt: _id } }] });
+    }
+    const scheduled = { $and: waiting, cause: 'schedule', openEpoch: 0 } as const;
+    for (const run of await this.#queued(scheduled, runsAtOnce)) {
+      await refuseRun(this.#context, run, this.#holder());
     }
   }
 

@@ -185,7 +185,8 @@ async function insertRuns(context: StoreContext, drafts: readonly Draft[]): Prom
       filter: { _id },
       update: [
         { $set: { notBefore, createdAt: NOW } },
-        { $set: { dueAt: { $ifNull: ['$notBefore', NOW] } } },
+        // A start in the past puts nobody before those who came first; a null counts for nothing here.
+        { $set: { dueAt: { $max: ['$notBefore', NOW] } } },
         ...(expects === null ? [] : [{ $set: { expects } }]),
         { $replaceWith: { $mergeObjects: ['$$ROOT', literal(run)] } },
       ],
