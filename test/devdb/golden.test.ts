@@ -6,6 +6,7 @@ import { type GoldenCase, goldenDirectory, readCases } from './golden/case-file.
 import { runCase } from './golden/run-case.ts';
 import { COMPUTING } from './own-cases/computing.ts';
 import { READING } from './own-cases/reading.ts';
+import { STORING } from './own-cases/storing.ts';
 import { WRITING } from './own-cases/writing.ts';
 
 /** The areas that a job store lives on. */
@@ -117,7 +118,7 @@ describe.skipIf(directory === null)('the recorded answers of a real server', () 
   });
 });
 
-const OWN = [...READING, ...WRITING, ...COMPUTING];
+const OWN = [...READING, ...WRITING, ...STORING, ...COMPUTING];
 
 describe('our own cases', () => {
   test.each(OWN.map((one) => [one.area, one.note, one] as const))('%s: %s', async (_, __, one) => {

@@ -131,6 +131,7 @@ const CODE_NAMES: ReadonlyMap<number, string> = new Map([
   [11601, 'Interrupted'],
   [11602, 'InterruptedDueToReplStateChange'],
   [13113, 'MergeStageNoMatchingDocument'],
+  [13297, 'DatabaseDifferCase'],
   [13388, 'StaleConfig'],
   [13435, 'NotPrimaryNoSecondaryOk'],
   [13436, 'NotPrimaryOrSecondary'],

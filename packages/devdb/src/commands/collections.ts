@@ -14,6 +14,7 @@ import {
   type Command,
   type CommandContext,
   checkNamespace,
+  checkNewName,
   collectionName,
   wrongType,
 } from './command.js';
@@ -131,6 +132,7 @@ async function runRename(context: CommandContext): Promise<Doc> {
   const from = splitNamespace(body.get('renameCollection'), 'renameCollection');
   const to = splitNamespace(body.get('to'), 'to');
   checkNamespace(to.database, to.name);
+  checkNewName(to.database, to.name);
   const collection = store.catalogue.collection(from.database, from.name);
   if (collection === undefined) {
     if (store.catalogue.view(from.database, from.name)) {

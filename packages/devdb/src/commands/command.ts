@@ -64,7 +64,7 @@ export function collectionName(context: CommandContext): string {
     );
   }
   checkNamespace(context.database, value);
-  if (CREATING.has(context.name)) checkNewName(value);
+  if (CREATING.has(context.name)) checkNewName(context.database, value);
   else if (value.startsWith('$') && !LOOKING.has(context.name)) {
     throw new DbError(73, `Invalid collection name specified '${context.database}.${value}`);
   }
@@ -93,9 +93,20 @@ const CREATING: ReadonlySet<string> = new Set([
 /** The commands that look a name with a dollar sign up like any other, and do not find it. */
 const LOOKING: ReadonlySet<string> = new Set(['explain', 'drop', 'dropIndexes']);
 
+/** How long `database.collection` may be, in bytes. */
+const MAX_NAMESPACE_BYTES = 255;
+
 /** Throws 73 for a name that no new collection may have; an existing one cannot have it either. */
-export function checkNewName(name: string): void {
+export function checkNewName(database: string, name: string): void {
   if (name.includes('$')) throw new DbError(73, 'invalid collection name');
+  const namespace = `${database}.${name}`;
+  const bytes = Buffer.byteLength(namespace);
+  if (bytes > MAX_NAMESPACE_BYTES) {
+    throw new DbError(
+      73,
+      `Fully qualified namespace is too long. Namespace: ${namespace} Max: ${MAX_NAMESPACE_BYTES}`,
+    );
+  }
 }
 
 /** Throws 73 InvalidNamespace for a name that no collection can have. */

@@ -1,6 +1,7 @@
 import { DbError } from '../errors.js';
 import type { Collection } from '../storage/collection.js';
 import { Blocked } from '../storage/store.js';
+import { checkIdNames } from '../update/storage-rules.js';
 import { type Doc, doc, isDoc, ObjectId, Timestamp, type Value } from '../values/value.js';
 import {
   type Command,
@@ -103,21 +104,13 @@ function isEmptyTime(value: Value): boolean {
 }
 
 /** Throws for a value that no `_id` may have: arrays, regular expressions, undefined, documents with operators. */
-export function checkId(id: Value): void {
+function checkId(id: Value): void {
   if (Array.isArray(id)) throw new DbError(2, "can't use an array for _id");
   if (id === undefined) throw new DbError(2, "can't use a undefined for _id");
   if (typeof id === 'object' && id !== null && '_bsontype' in id && id._bsontype === 'BSONRegExp') {
     throw new DbError(2, "can't use a regex for _id");
   }
-  if (isDoc(id)) {
-    for (const key of id.keys()) {
-      if (key.startsWith('$'))
-        throw new DbError(
-          52,
-          `The dollar ($) prefixed field '${key}' in '_id.${key}' is not valid for storage.`,
-        );
-    }
-  }
+  checkIdNames(id);
 }
 
 /** Removes the oldest documents of a capped collection while it holds too many. */

@@ -20,7 +20,7 @@ export function writableCollection(context: CommandContext, name: string): Colle
   const found = store.catalogueOf(unit).collection(database, name);
   if (found !== undefined) return found;
   refuseView(context, name);
-  checkNewName(name);
+  checkNewName(database, name);
   refuseSystem(context, name);
   if (unit.transaction !== null) {
     if (store.catalogue.collection(database, name) !== undefined) {

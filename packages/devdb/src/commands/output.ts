@@ -13,7 +13,7 @@ import {
 } from '../storage/definitions.js';
 import { Blocked } from '../storage/store.js';
 import { type Doc, ObjectId, type Value } from '../values/value.js';
-import { type CommandContext, waitForUnblock } from './command.js';
+import { type CommandContext, checkNewName, waitForUnblock } from './command.js';
 import { expressionEnv } from './expression-env.js';
 import { insertOne } from './insert.js';
 import { checkValidator, readableCollection, refuseView, waitForWriters } from './namespaces.js';
@@ -42,6 +42,7 @@ async function replaceCollection(
   name: string,
   documents: readonly Doc[],
 ): Promise<void> {
+  checkNewName(context.database, name);
   await waitForWriters(context, name);
   const { store, unit, database } = context;
   const old = store.catalogue.collection(database, name);

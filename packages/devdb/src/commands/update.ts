@@ -7,6 +7,7 @@ import type { RecordId } from '../storage/ordered-index.js';
 import { Blocked } from '../storage/store.js';
 import { type CompiledUpdate, compileUpdate } from '../update/compile-update.js';
 import { seedUpsert } from '../update/seed-upsert.js';
+import { checkInsertable } from '../update/storage-rules.js';
 import { encodeDocument } from '../values/encode.js';
 import { type Doc, doc, isDoc, ObjectId, type Value } from '../values/value.js';
 import {
@@ -19,7 +20,7 @@ import {
   wrongType,
 } from './command.js';
 import { expressionEnv } from './expression-env.js';
-import { checkId, writeBatch } from './insert.js';
+import { writeBatch } from './insert.js';
 import {
   checkValidator,
   readableCollection,
@@ -234,6 +235,8 @@ export async function insertUpsert(
   const seed = seedUpsert(filter, compiled);
   const applied = compiled.apply(seed, { position: null, isInsert: true });
   const document = withIdFirst(applied.doc);
+  // The update looked at what it set; the rest is the filter's.
+  checkInsertable(document);
   const { adversary } = context.server;
   if (adversary?.racesUpserts) await adversary.delay();
   for (;;) {
@@ -255,7 +258,6 @@ export async function insertUpsert(
 
 function withIdFirst(document: Doc): Doc {
   const id = document.has('_id') ? document.get('_id') : new ObjectId();
-  checkId(id);
   const out: Doc = new Map<string, Value>([['_id', id]]);
   for (const [key, value] of document) if (key !== '_id') out.set(key, value);
   return out;

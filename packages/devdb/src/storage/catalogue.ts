@@ -45,6 +45,13 @@ export class Catalogue {
     if (names?.size === 0) this.#databases.delete(database);
   }
 
+  /** The name of another database that differs from `database` only in the case of its letters. */
+  databaseOfOtherCase(database: string): string | undefined {
+    if (this.#databases.has(database)) return undefined;
+    const folded = foldCase(database);
+    return [...this.#databases.keys()].find((name) => foldCase(name) === folded);
+  }
+
   databaseNames(): string[] {
     return [...this.#databases.keys()].sort();
   }
@@ -71,4 +78,9 @@ export class Catalogue {
     }
     return copy;
   }
+}
+
+/** Only the letters of ASCII have a case here, as in MongoDB. */
+function foldCase(name: string): string {
+  return name.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

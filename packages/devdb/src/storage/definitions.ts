@@ -40,6 +40,17 @@ export function newIndex(spec: IndexSpec): OrderedIndex {
   return new OrderedIndex(spec, (document) => matcher.matches(document));
 }
 
+/** Throws 13297 where a database would come into being whose name differs only in case from another one's. */
+function checkDatabaseCase(store: Store, database: string): void {
+  const other = store.catalogue.databaseOfOtherCase(database);
+  if (other === undefined) return;
+  throw new DbError(
+    13297,
+    `db already exists with different case already have: [${other}] trying to create [${database}]`,
+  );
+}
+
+/** Makes an empty collection, and its database with the first one. Throws 13297 DatabaseDifferCase. */
 export function createCollection(
   store: Store,
   unit: WriteUnit,
@@ -47,6 +58,7 @@ export function createCollection(
   name: string,
   options: Doc = new Map(),
 ): Collection {
+  checkDatabaseCase(store, database);
   const identity: CollectionIdentity = {
     id: store.nextCollectionId++,
     database,
@@ -66,6 +78,7 @@ function randomUuid(): Uint8Array {
 }
 
 export function createView(store: Store, unit: WriteUnit, view: Omit<View, 'id'>): void {
+  checkDatabaseCase(store, view.database);
   const id = store.nextCollectionId++;
   store.catalogue.set(view.database, view.name, { ...view, id });
   unit.stored.push({
@@ -122,6 +135,7 @@ export function renameCollection(
   collection: Collection,
   to: { database: string; name: string },
 ): void {
+  checkDatabaseCase(store, to.database);
   const { identity } = collection;
   const from = { database: identity.database, name: identity.name };
   logDefinition(store, unit, collection, 'rename', doc(['db', to.database], ['coll', to.name]));

@@ -59,6 +59,37 @@ export function checkIdType(id: Value): void {
   }
 }
 
+/** Refuses (52, 53, 55) what an upsert has made of its filter and update, if it may not be stored. */
+export function checkInsertable(document: Doc): void {
+  checkIdType(document.get('_id'));
+  for (const [name, value] of document) {
+    if (name.startsWith('$')) checkDollarName(document, name);
+    checkStorable(value, name);
+  }
+}
+
+/**
+ * Refuses (52) fields that start with `$` at any level of an `_id` that a client inserts. A DBRef is taken, and what its `$id`
+ * holds is not looked at. Elsewhere in an inserted document such names are stored.
+ */
+export function checkIdNames(value: Value): void {
+  if (Array.isArray(value)) {
+    for (const element of value) checkIdNames(element);
+  } else if (value instanceof Map) {
+    for (const name of [...value.keys()].slice(referenceFields(value))) {
+      if (name.startsWith('$')) throw new DbError(52, `${name} is not valid for storage.`);
+      checkIdNames(value.get(name));
+    }
+  }
+}
+
+/** How many fields in front are those of a DBRef. */
+function referenceFields(document: Doc): number {
+  const [first, second, third] = document.keys();
+  if (first !== '$ref' || second !== '$id' || typeof document.get('$ref') !== 'string') return 0;
+  return third === '$db' && typeof document.get('$db') === 'string' ? 3 : 2;
+}
+
 /** How many levels of documents and arrays a value has. */
 export function nestingOf(value: Value): number {
   if (!(value instanceof Map) && !Array.isArray(value)) return 0;
