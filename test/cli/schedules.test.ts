@@ -176,6 +176,43 @@ describe('flow next', () => {
   });
 });
 
+describe('the coming fires', () => {
+  it('leave out an excluded date in flow dags, and mark it in flow show', async () => {
+    const id = bench.id('excluding');
+    await bench.deploy(id, { cron: '30 2 * * *', exclude: ['2028-03-26'] });
+    await bench.rewind(id, new Date('2028-03-26T02:30:00Z'));
+    const dags = await flow(['dags']);
+    const line = dags.stdout.split('\n').find((one) => one.startsWith(`${id} `));
+    expect(line).toContain(' 2028-03-27 02:30:00Z ');
+    const [dag] = (await json(['dags'])).filter((one: { id: string }) => one.id === id);
+    expect(dag.nextFireAt).toBe('2028-03-27T02:30:00.000Z');
+    const show = await flow(['show', id]);
+    expect(show.stdout).toContain(
+      'next fires: 2028-03-26T02:30:00+00:00 (excluded), 2028-03-27T02:30:00+00:00, ',
+    );
+  });
+
+  it('are none for a retired DAG', async () => {
+    const id = bench.id('retired');
+    await bench.deploy(id, { every: '1h' });
+    await bench.store.pauseDag(id);
+    await bench.store.retireDag(id, 'tests');
+    const next = await flow(['next', id]);
+    expect(next).toMatchObject({ code: 2, stdout: '' });
+    expect(next.stderr).toContain(`${id} is retired`);
+    const dags = await flow(['dags', '--all']);
+    const line = dags.stdout.split('\n').find((one) => one.startsWith(`${id} `));
+    expect(line).toMatch(/ - +0 +retired/);
+  });
+
+  it('of a DAG without a schedule: says so, also where one asks for fires that did not run', async () => {
+    const id = bench.id('on-demand');
+    await bench.deploy(id);
+    expect((await flow(['fires', id])).stderr).toContain('runs on demand');
+    expect((await flow(['next', id])).stderr).toContain('runs on demand');
+  });
+});
+
 describe('every reason why a fire did not become a run', () => {
   /** Whole hours before the present hour. */
   const hoursAgo = async (hours: number) => {

@@ -74,6 +74,8 @@ describe('wrong input', () => {
     [['fires', 'a', '--limit', '0'], /--limit: expected a whole number from 1/],
     [['runs', '--before', 'yesterday'], /--before: expected the id of a run/],
     [['dags', '--data-dir'], /--data-dir needs a value/],
+    [['run', 'x', '--delay', '-5s'], /begins with a dash is written --delay=-5s/],
+    [['run', 'x', '--delay=-5s'], /--delay: expected a duration/],
     [['dags', '--json=maybe'], /--json: expected no value, or true or false, found "maybe"/],
     [['dags', '--database', 'a', '--database', 'b'], /--database stands 2 times/],
     [['dags', '--log-level', 'loud'], /--log-level: expected debug, info, warn, error/],

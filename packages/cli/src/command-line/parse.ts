@@ -56,10 +56,14 @@ function takeApart(path: string, options: OptionTable, rest: readonly string[]) 
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     const [, flag] = /^Option '(?:-., )?--([^ ']+)/.exec(message) ?? [];
-    throw new UsageError(
-      flag === undefined ? `${path}: ${message}` : `${path}: --${flag} needs a value`,
-      { hint: `See ${path} --help.` },
-    );
+    const see = `See ${path} --help.`;
+    if (flag === undefined) throw new UsageError(`${path}: ${message}`, { hint: see });
+    const next = args[args.lastIndexOf(`--${flag}`) + 1];
+    throw new UsageError(`${path}: --${flag} needs a value`, {
+      hint: next?.startsWith('-')
+        ? `A value that begins with a dash is written --${flag}=${next}`
+        : see,
+    });
   }
 }
 

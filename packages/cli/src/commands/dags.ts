@@ -1,4 +1,6 @@
+import type { Dag } from '@flowline/core/internal';
 import type { Command } from '../command-line/command.js';
+import { comingFires } from '../output/coming-fires.js';
 import { readableVersion, scheduleWords } from '../output/schedule-words.js';
 import { toJson } from '../output/shapes.js';
 import { table } from '../output/table.js';
@@ -6,6 +8,8 @@ import { instant } from '../output/words.js';
 import { withSession } from '../session/with-session.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { print } from '../terminal/terminal.js';
+
+const isPaused = ({ state, pausedAt }: Dag) => state === 'active' && pausedAt !== null;
 
 export const command: Command = {
   options: {
@@ -31,12 +35,23 @@ export const command: Command = {
           return {
             dag,
             schedule: definition?.schedule ?? null,
+            next: comingFires(dag, definition, 1).find(({ isExcluded }) => !isExcluded),
             openRuns: (runs.queued ?? 0) + (runs.running ?? 0),
           };
         }),
       );
       if (args.json) {
-        print(context.terminal, toJson(rows.map(({ dag, ...rest }) => ({ ...dag, ...rest }))));
+        print(
+          context.terminal,
+          toJson(
+            rows.map(({ dag, next, ...rest }) => ({
+              ...dag,
+              // The cursor may stand before an excluded date.
+              nextFireAt: next?.logicalDate ?? dag.nextFireAt,
+              ...rest,
+            })),
+          ),
+        );
       } else if (rows.length === 0) {
         print(context.terminal, 'nothing is deployed: run "flow deploy"');
       } else {
@@ -45,11 +60,11 @@ export const command: Command = {
           table(
             context.terminal,
             ['DAG', 'VERSION', 'SCHEDULE', 'NEXT FIRE', 'OPEN RUNS', 'STATE'],
-            rows.map(({ dag, schedule, openRuns }) => [
+            rows.map(({ dag, next, schedule, openRuns }) => [
               dag.id,
               dag.version.slice(0, 12),
               scheduleWords(schedule),
-              dag.pausedAt === null ? instant(dag.nextFireAt) : 'paused',
+              isPaused(dag) ? 'paused' : instant(next?.logicalDate ?? null),
               String(openRuns),
               dag.broken === null ? dag.state : `schedule broken: ${dag.broken}`,
             ]),

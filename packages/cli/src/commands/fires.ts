@@ -32,9 +32,15 @@ export const command: Command = {
       const definition = await readableVersion(store.getVersion(dag.id, dag.version));
       const views = fires.map((fire) => viewed(fire, definition?.schedule));
       if (args.json) print(context.terminal, toJson(views.map(fireJson)));
-      else if (views.length === 0)
-        note(context.terminal, `every due fire of ${args.dag} became a run`);
-      else {
+      else if (views.length === 0) {
+        const isOnDemand = definition !== null && definition.schedule === undefined;
+        note(
+          context.terminal,
+          isOnDemand
+            ? `${dag.id} has no schedule: it runs on demand`
+            : `no fire of ${dag.id} was left without a run of its own`,
+        );
+      } else {
         print(
           context.terminal,
           table(

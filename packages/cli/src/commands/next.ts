@@ -169,6 +169,11 @@ async function withDeployed(
     const dag = await requireDag(store, dagId);
     const schedule = (await store.getVersion(dag.id, dag.version))?.schedule;
     if (schedule === undefined) throw new UsageError(`${dagId} has no schedule: it runs on demand`);
+    if (dag.state === 'retired') {
+      throw new UsageError(`${dagId} is retired: it does not fire any more`, {
+        hint: 'Deploy it again, or ask for its expression with --cron.',
+      });
+    }
     if (dag.broken !== null) {
       throw new UsageError(`the schedule of ${dagId} cannot be evaluated: ${dag.broken}`, {
         hint: 'Mend it and deploy again.',

@@ -1,13 +1,7 @@
 import { NotFoundError } from '@flowline/core';
-import {
-  type Dag,
-  type DagDefinition,
-  didYouMean,
-  type FireView,
-  type Store,
-  viewNextFires,
-} from '@flowline/core/internal';
+import { type Dag, type DagDefinition, didYouMean, type Store } from '@flowline/core/internal';
 import type { Command, CommandContext } from '../command-line/command.js';
+import { comingFires, firesInWords } from '../output/coming-fires.js';
 import { missedText } from '../output/missed-text.js';
 import { runJson } from '../output/run-json.js';
 import { runText } from '../output/run-text.js';
@@ -73,7 +67,7 @@ async function showDag(
       store.listMissed({ dagId: dag.id, limit: 3 }),
       store.countMissed(dag.id),
     ]);
-  const nextFires = comingFires(dag, definition);
+  const nextFires = comingFires(dag, definition, 3);
   const unservedHere = unserved.filter(({ serveKey }) => serveKey.startsWith(`${dag.id}/`));
   if (json) {
     const facts = {
@@ -93,8 +87,7 @@ async function showDag(
     `${colors.bold(dag.id)}  version ${dag.version}, project ${dag.project}, ${dag.state}`,
   );
   print(terminal, scheduleLine(dag, definition));
-  if (nextFires.length > 0)
-    print(terminal, `next fires: ${nextFires.map(({ local }) => local).join(', ')}`);
+  if (nextFires.length > 0) print(terminal, `next fires: ${firesInWords(nextFires)}`);
   if (dag.broken !== null)
     print(terminal, colors.red(`the schedule cannot be evaluated: ${dag.broken}`));
   const counts = Object.entries(runs).map(
@@ -160,12 +153,4 @@ function scheduleLine(dag: Dag, definition: DagDefinition | null): string {
   if (schedule === undefined) return 'on demand';
   const paused = dag.pausedAt === null ? '' : `; paused since ${instant(dag.pausedAt)}`;
   return `${scheduleWords(schedule)}${paused}; misfire ${definition?.misfire.policy}, overlap ${definition?.overlap}`;
-}
-
-/** The first fires that the cursor stands before; none while the DAG is paused. */
-function comingFires(dag: Dag, definition: DagDefinition | null): FireView[] {
-  const schedule = definition?.schedule;
-  if (schedule === undefined || dag.nextFireAt === null || dag.broken !== null) return [];
-  if (dag.pausedAt !== null || dag.state !== 'active') return [];
-  return viewNextFires(schedule, { after: new Date(dag.nextFireAt.getTime() - 1), count: 3 });
 }

@@ -1,6 +1,7 @@
 import type { FireView } from '@flowline/core/internal';
 import type { Planned, PlannedChange } from '../session/plan-deploy.js';
 import type { Terminal } from '../terminal/terminal.js';
+import { firesInWords } from './coming-fires.js';
 import { nextFireJson } from './shapes.js';
 import { counted } from './words.js';
 
@@ -40,7 +41,7 @@ export function planLines(terminal: Terminal, plan: readonly Planned[]): string[
 
 function fireLines({ change, nextFires }: Planned): string[] {
   if (change === 'unchanged' || change === 'not in the code') return [];
-  const [before, after] = [inWords(nextFires.before), inWords(nextFires.after)];
+  const [before, after] = [firesOrNone(nextFires.before), firesOrNone(nextFires.after)];
   if (before === after) return before === nothing ? [] : [`    next fires, unchanged: ${after}`];
   return [
     ...(change === 'added' ? [] : [`    next fires before: ${before}`]),
@@ -50,8 +51,6 @@ function fireLines({ change, nextFires }: Planned): string[] {
 
 const nothing = 'none';
 
-/** Local times; a remark stands beside the fire that it is about. */
-function inWords(fires: readonly FireView[]): string {
-  if (fires.length === 0) return nothing;
-  return fires.map(({ local, note }) => (note === null ? local : `${local} (${note})`)).join(', ');
+function firesOrNone(fires: readonly FireView[]): string {
+  return fires.length === 0 ? nothing : firesInWords(fires);
 }

@@ -31,13 +31,23 @@ export function describe(schedule: Schedule | ScheduleInput): string {
 
 function describeCron(cron: string, schedule: Schedule): string {
   const expression = CRON_NAMES[cron] ?? cron;
-  const { fields } = rulesOf(schedule).cron!;
-  if (fields.anyDayOfMonth || fields.anyDayOfWeek) return inWords(expression);
+  const { anyDayOfMonth, anyDayOfWeek, daysOfMonth, daysOfWeek } = rulesOf(schedule).cron!.fields;
+  // A field such as `*/1` or `0-7` is restricted by its letters only. One such field is enough where either of two may match.
+  const isDaily =
+    (!anyDayOfMonth && daysOfMonth.length === 31) || (!anyDayOfWeek && daysOfWeek.length === 7);
+  if (isDaily) return inWords(everyDay(expression));
+  if (anyDayOfMonth || anyDayOfWeek) return inWords(expression);
   const words = expression.split(' ');
   const byDate = [...words.slice(0, -1), '*'].join(' ');
   const byWeekday = [...words.slice(0, -3), '*', ...words.slice(-2)].join(' ');
   const other = inWords(byWeekday);
   return `${inWords(byDate)}; or ${other.charAt(0).toLowerCase()}${other.slice(1)}`;
+}
+
+/** The expression without its day fields. */
+function everyDay(expression: string): string {
+  const words = expression.split(' ');
+  return [...words.slice(0, -3), '*', words.at(-2), '*'].join(' ');
 }
 
 function inWords(expression: string): string {

@@ -178,6 +178,10 @@ describe('describe', () => {
     [{ cron: '0 2 * * *', timeZone: 'Europe/Paris' }, 'At 02:00 (Europe/Paris)'],
     [{ cron: '@daily' }, 'At 00:00 (UTC)'],
     [{ cron: '0 0 13 * 5' }, 'At 00:00, on day 13 of the month; or at 00:00, only on Friday (UTC)'],
+    // Restricted by its letters only: fires every day.
+    [{ cron: '0 0 13 * */1' }, 'At 00:00 (UTC)'],
+    [{ cron: '0 0 * * 0-7' }, 'At 00:00 (UTC)'],
+    [{ cron: '0 0 1-31 3 5' }, 'At 00:00, only in March (UTC)'],
     [{ cron: '*/20 * * * * *' }, 'Every 20 seconds (UTC)'],
     [{ every: '90m' }, 'Every 1h30m'],
     [
