@@ -167,9 +167,10 @@ describe('a changed schedule', () => {
     expect((await bench.store.listRuns({ dagId: id }))[0]).toMatchObject({ coalesced: 2 });
   });
 
-  test('runs a date whose jitter was not over, when it is over', async () => {
+  /** A DAG whose next date was `minutesAgo`, and which comes due at least an hour after its date. */
+  async function jitteredSince(minutesAgo: number) {
     const { jitterOf } = await import('../../packages/core/src/time/schedule/jitter.js');
-    const logical = minutesBefore(await bench.store.readServerTime(), 1);
+    const logical = minutesBefore(await bench.store.readServerTime(), minutesAgo);
     const startAt = minutesBefore(logical, 100 * day).toISOString();
     const jittered = { every: '1d', startAt, jitter: '11h' };
     // Jitter follows from the id: one whose jitter is long.
@@ -185,6 +186,11 @@ describe('a changed schedule', () => {
       { _id: id },
       { $set: { nextFireAt: logical, nextJitterMs: dueAt.getTime() - logical.getTime() } },
     );
+    return { id, logical, dueAt };
+  }
+
+  test('runs a date whose jitter was not over, when it is over', async () => {
+    const { id, logical, dueAt } = await jitteredSince(1);
     await bench.store.deployDag(deployment(definitionOf(id, everyWeek)));
     const [run] = await bench.store.listRuns({ dagId: id });
     expect(run!.logicalDate).toEqual(logical);
@@ -208,6 +214,22 @@ describe('a changed schedule', () => {
     const dag = await bench.dag(id);
     expect(dag.pausedAt).toEqual(pausedAt);
     expect(dag.nextFireAt! > dag.deployedAt).toBe(true);
+  });
+
+  test.each([
+    ['that its jitter has reached', 12 * 60],
+    ['that its jitter has not reached', 30],
+  ])('during a pause holds back a date from before it %s', async (_what, minutesAgo) => {
+    const { id, logical, dueAt } = await jitteredSince(minutesAgo);
+    // Paused after the date, before it came due: the pause has it.
+    const pausedAt = minutesBefore(dueAt, 45);
+    await bench.collections.dags.updateOne(
+      { _id: id },
+      { $set: { pausedAt, pausedSpans: [{ from: pausedAt, to: null, onResume: null }] } },
+    );
+    await bench.store.deployDag(deployment(definitionOf(id, everyWeek)));
+    expect(await bench.ledger(id)).toEqual(new Map([[logical.toISOString(), 'paused']]));
+    expect((await bench.dag(id)).pausedAt).toEqual(pausedAt);
   });
 
   test('only of the policy leaves what a pause holds back to its resume', async () => {

@@ -85,7 +85,7 @@ function owedAt(
   graceMs: number | undefined,
 ): Owed {
   const at = dates[place]!;
-  const dueAt = mode === 'replace' ? at : dueOf({ dates, excluded, ...calendar }, dagId, at);
+  const dueAt = dueOf({ dates, excluded, ...calendar }, dagId, at);
   const half = (dates[place + 1]! - at) / 2;
   return {
     at,
@@ -97,7 +97,9 @@ function owedAt(
     span: spans.find(
       ({ from, to }) =>
         from.getTime() <= dueAt &&
-        (to === null ? mode !== 'due' && dueAt < now : dueAt < to.getTime()),
+        (to === null
+          ? mode === 'replace' || (mode === 'retire' && dueAt < now)
+          : dueAt < to.getTime()),
     ),
   };
 }

@@ -68,11 +68,8 @@ function decide(
   switch (mode) {
     case 'due':
       return withMisses(definition, answer(schedule, input, []), jitterAt);
-    case 'replace': {
-      const pausedSpans = dag.pausedSpans.map((span) => ({ ...span, to: span.to ?? now }));
-      const replaced = { ...input, schedule: withoutJitter(schedule), pausedSpans };
-      return withMisses(definition, answer(schedule, replaced, []), jitterAt);
-    }
+    case 'replace':
+      return withMisses(definition, answer(schedule, { ...input, isEnding: true }, []), jitterAt);
     case 'retire': {
       const pausedSpans = dag.pausedSpans.map(
         (span) => ({ ...span, to: span.to ?? now, onResume: 'skip' }) as const,
@@ -122,7 +119,6 @@ function withMisses(
 /** A batch with more runs would keep the leader from its other duties, and from renewing its lease. */
 const maxRuns = 50;
 
-/** The decision on `input`, whose schedule may be without the jitter that `schedule` has. */
 function answer(schedule: Schedule, input: DecideFiresInput, before: DecidedLine[]): Decided {
   const whole = decideFires(input);
   const decision = whole.runs.length <= maxRuns ? whole : decideFires({ ...input, limit: maxRuns });
@@ -138,7 +134,7 @@ function answer(schedule: Schedule, input: DecideFiresInput, before: DecidedLine
     }),
     lines: [...before, ...decision.fires],
     next: decision.nextFireAt,
-    nextJitterMs: decision.nextFireAt === null ? 0 : jitterAt(decision.nextFireAt),
+    nextJitterMs: decision.nextJitterMs,
     carry: decision.carry,
   };
 }
@@ -168,12 +164,6 @@ function brokenDecision(dag: ScheduleState, now: Date, broken: string): PendingD
     carry: null,
     broken,
   };
-}
-
-function withoutJitter(schedule: Schedule): Schedule {
-  if (schedule.kind === 'at' || schedule.jitterMs === undefined) return schedule;
-  const { jitterMs: _, ...rest } = schedule;
-  return rest;
 }
 
 function skippedLine(run: DecidedRun): DecidedLine {

@@ -53,7 +53,7 @@ export interface DecidedLine {
  * - `due`: what is due, by the DAG's policies. The regular way.
  * - `replace`: the schedule is about to change. Also the fire whose date has come while its jitter is not over (its run gets a
  *   start time), and what an open pause has held back so far, by the `onResume` that held until now: the new schedule will
- *   not know these dates.
+ *   not know these dates. What comes due inside the pause is the pause's, also where its date lies before it.
  * - `retire`: the DAG has left the code. What is due becomes lines; nothing runs any more.
  */
 export type SettleMode = 'due' | 'replace' | 'retire';

@@ -340,6 +340,46 @@ describe('pauses', () => {
   });
 });
 
+describe('a schedule that ends', () => {
+  const jittered = { cron: '0 * * * *', jitter: '25m' };
+  // Its jitter: 22 minutes and a second.
+  const date = '2026-06-01T03:00';
+  const decideEnding = (now: string, setting: Setting = {}) =>
+    decide(jittered, date, now, { ...setting, isEnding: true });
+  const pausedFrom = (from: string): Setting => ({
+    pausedSpans: [{ from: utc(from), to: null }],
+  });
+
+  it('has its last date decided, when it is due staying what it is', () => {
+    const decision = decideEnding('2026-06-01T03:10');
+    expect(runsOf(decision)).toEqual(['2026-06-01T03:00 schedule 1']);
+    expect(decision.runs[0]!.dueAt > utc('2026-06-01T03:22')).toBe(true);
+    expect(decision.hasMore).toBe(false);
+    // Just due is no misfire, however long the jitter was.
+    const due = decideEnding('2026-06-01T03:22:30');
+    expect(runsOf(due)).toEqual(['2026-06-01T03:00 schedule 1']);
+  });
+
+  it('leaves to an open pause what comes due inside it', () => {
+    for (const now of ['2026-06-01T03:10', '2026-06-01T03:40']) {
+      const decision = decideEnding(now, pausedFrom('2026-06-01T03:05'));
+      expect(linesOf(decision)).toEqual(['2026-06-01T03:00..2026-06-01T03:00 1 paused']);
+      expect(runsOf(decision)).toEqual([]);
+    }
+    const latest = decideEnding('2026-06-01T05:10', {
+      ...pausedFrom('2026-06-01T03:05'),
+      onResume: 'latest',
+    });
+    expect(runsOf(latest)).toEqual(['2026-06-01T05:00 catch-up 1']);
+    expect(linesOf(latest)).toHaveLength(2);
+  });
+
+  it('owes what came due before the pause', () => {
+    const decision = decideEnding('2026-06-01T03:40', pausedFrom('2026-06-01T03:30'));
+    expect(runsOf(decision)).toEqual(['2026-06-01T03:00 catch-up 1']);
+  });
+});
+
 describe('excluded dates', () => {
   it('are recorded when they come due, and neither run nor count', () => {
     const schedule = { cron: '0 0 * * *', exclude: ['2026-05-02', '2026-05-04'] };

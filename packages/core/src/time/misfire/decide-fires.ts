@@ -41,7 +41,7 @@ export function decideFires(input: DecideFiresInput): FireDecision {
     else if (!decidePaused(fire, input, owed, draft)) decide(fire);
     draft.pass(fire);
   }
-  const hasMore = next !== undefined && owed.isDue(next);
+  const hasMore = next !== undefined && owed.isOwed(next);
   if (!hasMore) {
     draft.unfold();
     draft.lines.close();
@@ -61,13 +61,13 @@ export function decideFires(input: DecideFiresInput): FireDecision {
 function takeBatch(owed: OwedFires, limit: number): { due: DueFire[]; next: DueFire | undefined } {
   const due: DueFire[] = [];
   for (const fire of owed.fromCursor()) {
-    if (due.length >= limit || !owed.isDue(fire)) return { due, next: fire };
+    if (due.length >= limit || !owed.isOwed(fire)) return { due, next: fire };
     due.push(fire);
   }
   return { due, next: undefined };
 }
 
-/** Fires that came due inside a span that is over. Their age does not matter: a pause is no misfire. */
+/** Fires that came due inside a span that is over, or ends with the schedule. Their age does not matter: a pause is no misfire. */
 function decidePaused(
   fire: DueFire,
   input: DecideFiresInput,
@@ -80,7 +80,7 @@ function decidePaused(
   const isRun =
     onResume === 'all' || (onResume === 'latest' && owed.newestInside(span) === fire.at);
   // Nobody expected it before the pause was over.
-  if (isRun) draft.makeUp(fire, span.to ?? undefined);
+  if (isRun) draft.makeUp(fire, span.to ?? input.now);
   else draft.line(fire, 'paused');
   return true;
 }

@@ -30,6 +30,11 @@ export interface DecideFiresInput {
   readonly onResume?: 'skip' | 'latest' | 'all';
   /** What the last batch left open; null or absent for the first. */
   readonly carry?: FireCarry | null;
+  /**
+   * The schedule ends at `now`: every date that has come is decided, also one whose jitter is not over, and what an open pause
+   * holds of them. When a fire is due stays what it is: pauses and grace ask for that. Default false.
+   */
+  readonly isEnding?: boolean;
   /** Fires in one batch; default 1,000. */
   readonly limit?: number;
 }

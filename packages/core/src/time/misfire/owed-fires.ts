@@ -1,7 +1,7 @@
 import { rulesOf, type ScheduleRules } from '../schedule/schedule.js';
 import { type DueFire, dueFiresBack, dueFiresFrom, graceMsOf } from './due-fires.js';
 import type { DecideFiresInput } from './fire-decision.js';
-import { closedPauseAt, openPauseFrom, type PausedSpan } from './paused-spans.js';
+import { openPauseFrom, type PausedSpan, pauseAt } from './paused-spans.js';
 
 /**
  * Questions about everything that is owed at `now`, beyond the batch at hand: they are answered by walking back from now, so
@@ -22,7 +22,7 @@ export class OwedFires {
     this.#rules = rulesOf(input.schedule);
     this.#now = input.now.getTime();
     this.#spans = input.pausedSpans ?? [];
-    this.#pauseFrom = openPauseFrom(this.#spans);
+    this.#pauseFrom = input.isEnding ? Number.POSITIVE_INFINITY : openPauseFrom(this.#spans);
   }
 
   /** Calendar fires from the cursor on, due or not. */
@@ -30,9 +30,10 @@ export class OwedFires {
     return dueFiresFrom(this.#rules, this.#input.dagId, this.#input.nextFireAt.getTime());
   }
 
-  /** True when the fire is due and no open pause holds it. */
-  isDue(fire: DueFire): boolean {
-    return fire.dueAt <= this.#now && fire.dueAt < this.#pauseFrom;
+  /** True when the fire is to be decided: it is due, or the schedule ends and its date has come, and no open pause holds it. */
+  isOwed(fire: DueFire): boolean {
+    const from = this.#input.isEnding ? fire.at : fire.dueAt;
+    return from <= this.#now && fire.dueAt < this.#pauseFrom;
   }
 
   isHeld(fire: DueFire): boolean {
@@ -40,7 +41,7 @@ export class OwedFires {
   }
 
   pauseOf(fire: DueFire): PausedSpan | undefined {
-    return closedPauseAt(this.#spans, fire.dueAt);
+    return pauseAt(this.#spans, fire.dueAt);
   }
 
   isMisfire(fire: DueFire): boolean {
@@ -52,7 +53,7 @@ export class OwedFires {
     return windowMs !== undefined && this.#now - fire.dueAt > windowMs;
   }
 
-  /** The logical date of the newest due fire that is neither excluded nor inside a pause. */
+  /** The logical date of the newest owed fire that is neither excluded nor inside a pause. */
   newest(): number | undefined {
     if (this.#newest === undefined) {
       const [fire] = this.#back();
@@ -76,7 +77,7 @@ export class OwedFires {
     return oldest;
   }
 
-  /** The logical date of the newest fire that came due inside a closed span. */
+  /** The logical date of the newest owed fire that came due inside a span. */
   newestInside(span: PausedSpan): number | undefined {
     if (!this.#newestOfSpan.has(span)) this.#newestOfSpan.set(span, this.#findInside(span));
     return this.#newestOfSpan.get(span);
@@ -84,15 +85,15 @@ export class OwedFires {
 
   #findInside(span: PausedSpan): number | undefined {
     const from = span.from.getTime();
-    const to = span.to!.getTime();
-    for (const fire of dueFiresBack(this.#rules, this.#input.dagId, to - 1)) {
+    const to = span.to?.getTime() ?? Number.POSITIVE_INFINITY;
+    for (const fire of dueFiresBack(this.#rules, this.#input.dagId, Math.min(to - 1, this.#now))) {
       if (fire.dueAt < from) return undefined;
-      if (fire.dueAt < to && !fire.isExcluded) return fire.at;
+      if (fire.dueAt < to && this.isOwed(fire) && !fire.isExcluded) return fire.at;
     }
     return undefined;
   }
 
-  /** Due fires down to the cursor, newest first, without the excluded and the paused ones. */
+  /** Owed fires down to the cursor, newest first, without the excluded and the paused ones. */
   *#back(): Generator<DueFire> {
     const cursor = this.#input.nextFireAt.getTime();
     let until: number | undefined = Math.min(this.#now, this.#pauseFrom - 1);
@@ -101,7 +102,7 @@ export class OwedFires {
       until = undefined;
       for (const fire of dueFiresBack(this.#rules, this.#input.dagId, start)) {
         if (fire.at < cursor) return;
-        if (!this.isDue(fire) || fire.isExcluded) continue;
+        if (!this.isOwed(fire) || fire.isExcluded) continue;
         const span = this.pauseOf(fire);
         if (span !== undefined) {
           // A pause may be long: go on before it instead of walking through.

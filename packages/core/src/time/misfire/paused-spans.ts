@@ -14,9 +14,7 @@ export function openPauseFrom(spans: readonly PausedSpan[]): number {
   return open === undefined ? Number.POSITIVE_INFINITY : open.from.getTime();
 }
 
-/** The closed span in which an instant lies. */
-export function closedPauseAt(spans: readonly PausedSpan[], at: number): PausedSpan | undefined {
-  return spans.find(
-    (span) => span.to !== null && span.from.getTime() <= at && at < span.to.getTime(),
-  );
+/** The span in which an instant lies. */
+export function pauseAt(spans: readonly PausedSpan[], at: number): PausedSpan | undefined {
+  return spans.find(({ from, to }) => from.getTime() <= at && (to === null || at < to.getTime()));
 }
