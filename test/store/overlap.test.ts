@@ -294,4 +294,44 @@ describe('many DAGs at once', () => {
     await expect(store.admitDags([damaged.id, sound.id])).rejects.toThrow();
     expect(await stateOf(runId)).toBe('running');
   });
+
+  it('each has its turn, however few are looked at in one call', async () => {
+    const other = await Bench.open();
+    try {
+      const ids = ['e', 'a', 'd', 'c', 'b'].map((name) => `waits-${name}`);
+      for (const id of ids) {
+        await other.deploy(id, { cron: '0 0 1 1 *' });
+        for (const day of [1, 2]) {
+          const logicalDate = new Date(Date.UTC(2020, 0, day));
+          const slot = dateSlot(logicalDate);
+          await other.store.createRun({ dagId: id, cause: 'schedule', slot, logicalDate });
+        }
+        await other.store.pauseDag(id);
+      }
+      const ask = async (limit: number, after?: string) =>
+        (await other.store.findDagsWithQueuedRuns(limit, after)).map((id) => id.slice(-1)).join('');
+      expect(await ask(2)).toBe('ab');
+      expect(await ask(2, 'waits-b')).toBe('cd');
+      expect(await ask(2, 'waits-d')).toBe('ea');
+      expect(await ask(10, 'waits-c')).toBe('deabc');
+      expect(await ask(10, 'waits-e')).toBe('abcde');
+      // By the name of one that is gone, too.
+      expect(await ask(2, 'waits-bb')).toBe('cd');
+      const answer = await other.db.command({
+        explain: {
+          distinct: 'runs',
+          key: 'dagId',
+          query: {
+            state: 'queued',
+            dagId: { $gt: 'waits-b' },
+            materialized: true,
+            dueAt: { $lte: new Date() },
+          },
+        },
+      });
+      expect(JSON.stringify(answer.queryPlanner.winningPlan)).not.toContain('COLLSCAN');
+    } finally {
+      await other.close();
+    }
+  });
 });

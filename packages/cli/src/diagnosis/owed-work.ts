@@ -74,9 +74,22 @@ async function payDuties(store: Store): Promise<string[]> {
   );
   tell(await store.repairPlaces(), 'place repaired', 'places repaired');
   let admitted = 0;
-  for (const dagId of await store.findDagsWithQueuedRuns(dagsAtMost))
+  for await (const dagId of dagsWithQueuedRuns(store))
     admitted += (await store.admitRuns(dagId)).length;
   tell(admitted, 'queued run admitted', 'queued runs admitted');
   tell(await store.feedBackfills(), 'run of a backfill made', 'runs of backfills made');
   return did;
+}
+
+/** All of them, once: an answer goes round, so the first DAG that is known already is the end. */
+async function* dagsWithQueuedRuns(store: Store): AsyncIterable<string> {
+  const seen = new Set<string>();
+  for (let after: string | undefined; ; ) {
+    const dagIds = await store.findDagsWithQueuedRuns(dagsAtMost, after);
+    const fresh = dagIds.filter((id) => !seen.has(id));
+    yield* fresh;
+    if (fresh.length < dagsAtMost) return;
+    for (const id of fresh) seen.add(id);
+    after = fresh.at(-1);
+  }
 }

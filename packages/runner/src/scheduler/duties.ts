@@ -17,8 +17,16 @@ export interface DutyEnvironment {
   readonly isLeading: () => boolean;
   /** Tells the hooks about expectations that were not met. */
   readonly announcer: Announcer;
+  /** Where duties go on that do not reach everything in one tick. */
+  readonly rounds: Rounds;
   /** Work was made ready. */
   readonly onReady: (tasks?: readonly FreshTask[]) => void;
+}
+
+/** Kept from tick to tick. A new leader begins anew: a position is no more than a turn's worth. */
+export interface Rounds {
+  /** The DAG whose queued runs were looked at last; undefined: begin with the first one. */
+  admission: string | undefined;
 }
 
 export interface Duty {
@@ -81,10 +89,19 @@ async function settleDueSchedules(env: DutyEnvironment): Promise<boolean> {
 }
 
 async function admitQueuedRuns(env: DutyEnvironment): Promise<boolean> {
-  const dagIds = await env.store.findDagsWithQueuedRuns(dagsPerTick);
+  const { store, rounds } = env;
+  const dagIds = await store.findDagsWithQueuedRuns(dagsPerTick, rounds.admission);
+  let firstError: unknown;
   for (const portion of portionsOf(dagIds)) {
-    if (env.isLeading()) await env.store.admitDags(portion, env.onReady);
+    if (!env.isLeading()) return false;
+    await store.admitDags(portion, env.onReady).catch((error: unknown) => {
+      firstError ??= error;
+    });
+    rounds.admission = portion.at(-1);
   }
+  // These were all: no place to go on from.
+  if (dagIds.length < dagsPerTick) rounds.admission = undefined;
+  if (firstError !== undefined) throw firstError;
   return false;
 }
 

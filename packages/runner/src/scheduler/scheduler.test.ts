@@ -13,13 +13,15 @@ function system(
   ofAnother: (acquired: number) => boolean,
   /** How long it sleeps between two ticks. */
   sleep: () => number = () => 0,
+  /** What it answers, by verb, where that is not nothing. */
+  more: Record<string, (...args: never[]) => unknown> = {},
 ) {
   let nowMs = 0;
   let acquired = 0;
   const asked: string[] = [];
   const events = new RunnerEmitter();
   const lease = { holder: 'me', epoch: 1, expiresAt: new Date(0) };
-  const answers: Record<string, () => unknown> = {
+  const answers: Record<string, (...args: never[]) => unknown> = {
     acquireLeadership: () => {
       acquired += 1;
       return ofAnother(acquired) ? null : lease;
@@ -31,14 +33,17 @@ function system(
     rescueExpired: () => [],
     noticeMissed: () => ({ more: false }),
     listUnannounced: () => [],
+    ...more,
   };
   const store = new Proxy({} as Store, {
-    get: (_target, verb: string) => async () => {
-      if (!/Leadership|earliest|rehearse/.test(verb)) asked.push(verb);
-      nowMs += take(verb);
-      const answer = answers[verb];
-      return answer === undefined ? 0 : answer();
-    },
+    get:
+      (_target, verb: string) =>
+      async (...args: never[]) => {
+        if (!/Leadership|earliest|rehearse/.test(verb)) asked.push(verb);
+        nowMs += take(verb);
+        const answer = answers[verb];
+        return answer === undefined ? 0 : answer(...args);
+      },
   });
   const waits: (() => void)[] = [];
   const scheduler = new Scheduler({
@@ -129,6 +134,36 @@ describe('the duties of a leader', () => {
     expect(next.slice(0, 3)).toEqual(['rescueExpired', 'findDagsWithQueuedRuns', 'payPropagation']);
     expect(next).toContain('feedBackfills');
     expect(next.at(-1)).toBe('settleDue');
+    await scheduler.stop();
+  });
+});
+
+describe('the admission of queued runs', () => {
+  it('comes to every DAG, however many have runs that must wait', async () => {
+    const waiting = Array.from({ length: 450 }, (_, index) => `dag-${1_000 + index}`);
+    const looks: string[][] = [];
+    const { tick, scheduler } = system(
+      () => 0,
+      () => false,
+      () => 1_000,
+      {
+        findDagsWithQueuedRuns: (limit: number, after = '') => {
+          const from = waiting.findIndex((id) => id > after);
+          const start = from === -1 ? 0 : from;
+          return [...waiting.slice(start), ...waiting.slice(0, start)].slice(0, limit);
+        },
+        admitDags: (dagIds: readonly string[]) => {
+          looks.push([...dagIds]);
+          return [];
+        },
+      },
+    );
+    for (let ticks = 0; ticks < 3; ticks += 1) await tick();
+    const seen = looks.flat();
+    expect(new Set(seen)).toEqual(new Set(waiting));
+    // The third tick came to the end and began again.
+    expect(seen).toHaveLength(600);
+    expect(seen.slice(450)).toEqual(waiting.slice(0, 150));
     await scheduler.stop();
   });
 });

@@ -8,7 +8,7 @@ import type { RunnerEmitter } from '../events.js';
 import { Loop, type LoopPulse } from '../loop.js';
 import type { RunnerSettings } from '../options.js';
 import { Announcer } from './announcer.js';
-import { type Duty, type DutyEnvironment, duties, rescue } from './duties.js';
+import { type Duty, type DutyEnvironment, duties, type Rounds, rescue } from './duties.js';
 import { LeadershipHolder } from './leadership.js';
 
 const longestTickMs = 1_000;
@@ -33,6 +33,7 @@ export class Scheduler {
   readonly #loop: Loop;
   readonly #lastRun = new Map<string, number>();
   readonly #announcer: Announcer;
+  readonly #rounds: Rounds = { admission: undefined };
   #rehearsedAt = Number.NEGATIVE_INFINITY;
   /** Which duty comes first. */
   #first = 0;
@@ -119,6 +120,7 @@ export class Scheduler {
       events,
       onReady,
       announcer: this.#announcer,
+      rounds: this.#rounds,
       isLeading: () => this.#leadership.isLeading(),
     };
     let more = false;

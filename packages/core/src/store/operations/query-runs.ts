@@ -71,16 +71,23 @@ export async function countRuns(
   return Object.fromEntries(counted.map(({ _id, count }) => [_id, count]));
 }
 
+/** See {@link RunVerbs.findDagsWithQueuedRuns}. */
 export async function findDagsWithQueuedRuns(
   context: StoreContext,
   limit: number,
+  after?: string,
 ): Promise<string[]> {
-  const dagIds = await context.collections.runs.distinct('dagId', {
-    state: 'queued',
-    dueAt: { $lte: context.clock.estimate() },
-    materialized: true,
-  });
-  return dagIds.slice(0, limit);
+  const dueAt = { $lte: context.clock.estimate() };
+  const idsIn = async (range: { $gt?: string; $lte?: string } | null) => {
+    const where = { state: 'queued', ...(range === null ? {} : { dagId: range }) } as const;
+    const { runs } = context.collections;
+    return (await runs.distinct('dagId', { ...where, materialized: true, dueAt })).sort();
+  };
+  if (after === undefined) return (await idsIn(null)).slice(0, limit);
+  const beyond = (await idsIn({ $gt: after })).slice(0, limit);
+  if (beyond.length === limit) return beyond;
+  const wrapped = await idsIn({ $lte: after });
+  return [...beyond, ...wrapped.slice(0, limit - beyond.length)];
 }
 
 export async function getTask(context: StoreContext, taskId: string): Promise<Task | null> {

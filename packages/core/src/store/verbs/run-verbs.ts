@@ -72,8 +72,12 @@ export interface RunVerbs {
     dagIds: readonly string[],
     onReady?: (tasks?: readonly FreshTask[]) => void,
   ): Promise<string[]>;
-  /** DAGs that have a materialised queued run whose `notBefore` has passed. */
-  findDagsWithQueuedRuns(limit: number): Promise<string[]>;
+  /**
+   * DAGs that have a materialised queued run whose `notBefore` has passed: the next `limit` of them, by id, from behind `after`
+   * on and round again. Many runs wait for long, so whoever goes through more DAGs than one call answers with begins each call
+   * where the last one ended. Without `after`: from the first one on.
+   */
+  findDagsWithQueuedRuns(limit: number, after?: string): Promise<string[]>;
   /** Checks every id in every `activeRunIds` (DAGs and backfills): closed or gone, pulled; still queued, admission completed. */
   repairPlaces(): Promise<number>;
 
