@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type GoldenCase, goldenDirectory, readCases } from './golden/case-file.ts';
 import { runCase } from './golden/run-case.ts';
 import { COMPUTING } from './own-cases/computing.ts';
+import { OPTIONS } from './own-cases/options.ts';
 import { READING } from './own-cases/reading.ts';
 import { STORING } from './own-cases/storing.ts';
 import { WRITING } from './own-cases/writing.ts';
@@ -118,7 +119,7 @@ describe.skipIf(directory === null)('the recorded answers of a real server', () 
   });
 });
 
-const OWN = [...READING, ...WRITING, ...STORING, ...COMPUTING];
+const OWN = [...READING, ...WRITING, ...STORING, ...OPTIONS, ...COMPUTING];
 
 describe('our own cases', () => {
   test.each(OWN.map((one) => [one.area, one.note, one] as const))('%s: %s', async (_, __, one) => {

@@ -132,6 +132,11 @@ export function strictBooleanField(body: Doc, field: string, fallback = false): 
   return value;
 }
 
+/** The same where null stands for an absent field. Throws 14 TypeMismatch. */
+export function optionalBooleanField(body: Doc, field: string, fallback = false): boolean {
+  return body.get(field) === null ? fallback : strictBooleanField(body, field, fallback);
+}
+
 /** A boolean field; numbers count as booleans, as in MongoDB. */
 export function booleanField(body: Doc, field: string, fallback = false): boolean {
   const value = body.get(field);

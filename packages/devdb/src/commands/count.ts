@@ -8,7 +8,7 @@ import { timelessEnv } from './expression-env.js';
 import { commandFilter } from './find.js';
 import { readableCollection } from './namespaces.js';
 import { pipelineDocuments } from './pipelines.js';
-import { refuseCollation } from './query.js';
+import { refuseOptionalCollation } from './query.js';
 
 export const count: Command = {
   name: 'count',
@@ -20,7 +20,7 @@ export const count: Command = {
 function runCount(context: CommandContext): Doc {
   const { body } = context;
   const name = collectionName(context);
-  refuseCollation(body);
+  refuseOptionalCollation(body);
   const filter = documentField(body, 'query') ?? new Map();
   const matcher = commandFilter(context, filter, timelessEnv(context));
   const skip = readSkip(body.get('skip'));

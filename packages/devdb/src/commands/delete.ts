@@ -16,7 +16,7 @@ import {
 import { timelessEnv } from './expression-env.js';
 import { writeBatch } from './insert.js';
 import { readableCollection, refuseView } from './namespaces.js';
-import { refuseCollation } from './query.js';
+import { refuseOptionalCollation } from './query.js';
 import { runStatements, type StatementResult, statementReply } from './write-statements.js';
 
 /** `delete`: each element of `deletes` is one statement. */
@@ -62,7 +62,7 @@ function readStatement(statement: Doc): DeleteStatement {
       );
     }
   }
-  refuseCollation(statement);
+  refuseOptionalCollation(statement);
   const limit = statement.get('limit');
   if (!isNumeric(limit)) throw wrongType('limit', limit, 'number');
   const count = toDouble(limit);

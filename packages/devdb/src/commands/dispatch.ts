@@ -51,7 +51,14 @@ export async function dispatch(
   const sentName = body.keys().next().value ?? '';
   const command = COMMANDS.get(sentName);
   server.operations.count(command?.name ?? sentName);
-  const strike = server.failPoints.strike(command?.name ?? sentName, client.appName, server.random);
+  const strike = server.failPoints.strike(
+    {
+      name: command?.name ?? sentName,
+      appName: client.appName,
+      namespace: () => namespaceOf(body, sentName),
+    },
+    server.random,
+  );
   try {
     if (strike !== null) {
       if (strike.blockMs > 0) await delay(strike.blockMs);
@@ -73,6 +80,13 @@ export async function dispatch(
   }
 }
 
+/** The namespace that a command names; a database's own commands have none of their own. */
+function namespaceOf(body: Doc, sentName: string): string {
+  const collection = body.get(sentName === 'getMore' ? 'collection' : sentName);
+  const database = String(body.get('$db'));
+  return typeof collection === 'string' ? `${database}.${collection}` : database;
+}
+
 async function runInSession(
   server: ServerState,
   client: ClientState,
@@ -86,7 +100,9 @@ async function runInSession(
   if (command.adminOnly && database !== 'admin') {
     throw new DbError(13, `${command.name} may only be run against the admin database.`);
   }
-  const session = body.has('lsid') ? server.sessions.use(body.get('lsid')) : null;
+  const lsid = body.get('lsid');
+  const isNamed = body.has('lsid') && lsid !== null;
+  const session = isNamed ? server.sessions.use(lsid) : null;
   const { txnNumber } = readSessionFields(body);
   if (session === null || txnNumber === null) {
     if (txnNumber !== null)

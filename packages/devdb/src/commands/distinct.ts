@@ -15,7 +15,7 @@ import { timelessEnv } from './expression-env.js';
 import { commandFilter } from './find.js';
 import { readableCollection } from './namespaces.js';
 import { pipelineDocuments } from './pipelines.js';
-import { refuseCollation } from './query.js';
+import { refuseOptionalCollation } from './query.js';
 
 export const distinct: Command = {
   name: 'distinct',
@@ -28,7 +28,7 @@ export const distinct: Command = {
 function runDistinct(context: CommandContext): Doc {
   const { body } = context;
   const name = collectionName(context);
-  refuseCollation(body);
+  refuseOptionalCollation(body);
   const key = body.get('key');
   if (key === undefined)
     throw new DbError(40414, "BSON field 'distinct.key' is missing but a required field");

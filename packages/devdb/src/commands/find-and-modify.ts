@@ -88,15 +88,26 @@ interface Outcome {
 
 /**
  * The answer to a retry, made from what the first try kept, as MongoDB makes it from its log: the whole document, and
- * an error if the other one of before and after was kept. Also a retry after another kind of write is answered by that write.
+ * an error if the other one of before and after was kept. After another kind of write the retry is answered by that write where
+ * MongoDB does so, and else refused: an update after a removal (40606), anything but an upsert after an insert (40608).
  */
 function repeatedReply(stored: Doc, request: Request): Doc {
-  const image = stored.get('image');
+  const image = stored.get('image') as Doc | undefined;
   if (stored.has('upserted')) {
-    return upsertReply(stored.get('upserted') as Doc, request.returnNew ? (image as Doc) : null);
+    if (!request.upsert) throw otherWrite(40608, 'insert');
+    if (!request.returnNew) return upsertReply(stored.get('upserted') as Doc, null);
+    if (image === undefined) throw incompleteHistory();
+    return upsertReply(stored.get('upserted') as Doc, image);
   }
-  if (stored.get('kind') === 'remove') return removeReply(1, image as Doc);
   const kept = stored.get('kind');
+  // The record of an update tells whether it modified; that of a removal does not.
+  if (!stored.has('nModified')) {
+    if (!request.remove) throw otherWrite(40606, 'delete');
+    if (image === undefined) {
+      throw new DbError(40607, 'No pre-image available for findAndModify retry request');
+    }
+    return removeReply(1, image);
+  }
   if (request.returnNew && kept !== 'after') {
     throw new DbError(
       40611,
@@ -110,6 +121,18 @@ function repeatedReply(stored: Doc, request: Request): Doc {
     );
   }
   return updateReply(image as Doc);
+}
+
+function otherWrite(code: number, kind: string): DbError {
+  return new DbError(
+    code,
+    `findAndModify retry request is not compatible with previous write in the transaction of type: ${kind}`,
+  );
+}
+
+/** An `insert` or `update` keeps no document for a findAndModify that takes its number. */
+function incompleteHistory(): DbError {
+  return new DbError(217, 'the inserted document is no longer known under this transaction number');
 }
 
 function readRequest(context: CommandContext): Request {

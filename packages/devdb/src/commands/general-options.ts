@@ -105,6 +105,7 @@ export interface WriteConcern {
   readonly error: Doc | undefined;
 }
 
+/** Throws 9, 14 or 72 for a write concern that is none; nothing was written then. */
 export function readWriteConcern(command: string, body: Doc): WriteConcern {
   const concern = body.get('writeConcern');
   if (concern === undefined) return { isUnacknowledged: false, error: undefined };
@@ -122,6 +123,10 @@ export function readWriteConcern(command: string, body: Doc): WriteConcern {
       throw failedToParse(`unrecognized write concern field: ${field}`);
     }
   }
+  const journaled = flagOf(concern, 'j');
+  if (flagOf(concern, 'fsync') && journaled) {
+    throw failedToParse('fsync and j options cannot be used together');
+  }
   const w = concern.get('w');
   if (isNumeric(w)) {
     const nodes = toDouble(w);
@@ -137,7 +142,18 @@ export function readWriteConcern(command: string, body: Doc): WriteConcern {
     const message = `No write concern mode named '${w}' found in replica set configuration`;
     return { isUnacknowledged: false, error: unmet(79, 'UnknownReplWriteConcern', message) };
   }
+  if (typeof w !== 'string' && w !== null && w !== undefined) {
+    throw failedToParse('w has to be a number or a string');
+  }
   return { isUnacknowledged: false, error: undefined };
+}
+
+function flagOf(concern: Doc, field: string): boolean {
+  if (!concern.has(field)) return false;
+  const value = concern.get(field);
+  if (typeof value === 'boolean') return value;
+  if (isNumeric(value)) return toDouble(value) !== 0;
+  throw failedToParse(`${field} must be numeric or a boolean value`);
 }
 
 function unmet(code: number, name: string, message: string): Doc {

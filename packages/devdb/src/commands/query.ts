@@ -87,6 +87,11 @@ function readHintField(body: Doc): Value {
   throw wrongType('hint', hint, 'string or object');
 }
 
+/** The same for commands to which a collation of null is none. */
+export function refuseOptionalCollation(body: Doc): void {
+  if (body.get('collation') !== null) refuseCollation(body);
+}
+
 /** Only the simple collation is supported. */
 export function refuseCollation(body: Doc): void {
   const collation = body.get('collation');

@@ -15,7 +15,7 @@ import {
   type CommandContext,
   collectionName,
   documentField,
-  strictBooleanField,
+  optionalBooleanField,
   waitForUnblock,
   wrongType,
 } from './command.js';
@@ -27,7 +27,7 @@ import {
   refuseView,
   writableCollection,
 } from './namespaces.js';
-import { refuseCollation } from './query.js';
+import { refuseOptionalCollation } from './query.js';
 import { runStatements, type StatementResult, statementReply } from './write-statements.js';
 
 export const update: Command = {
@@ -84,7 +84,7 @@ function readStatement(statement: Doc): UpdateStatement {
       );
     }
   }
-  refuseCollation(statement);
+  refuseOptionalCollation(statement);
   const update = statement.get('u');
   if (!isDoc(update) && !Array.isArray(update)) {
     throw new DbError(9, 'Update argument must be either an object or an array');
@@ -103,8 +103,8 @@ function readStatement(statement: Doc): UpdateStatement {
   return {
     filter: documentField(statement, 'q') ?? new Map(),
     update,
-    multi: strictBooleanField(statement, 'multi'),
-    upsert: strictBooleanField(statement, 'upsert'),
+    multi: optionalBooleanField(statement, 'multi'),
+    upsert: optionalBooleanField(statement, 'upsert'),
     arrayFilters,
     hint: statement.get('hint'),
   };

@@ -1,7 +1,7 @@
 /** What the write commands share: order, write errors, results that are remembered for a retry, the reply. */
 import { DbError } from '../errors.js';
 import { type Doc, doc, int32, isNumeric, type Value } from '../values/value.js';
-import { type CommandContext, strictBooleanField } from './command.js';
+import { type CommandContext, optionalBooleanField } from './command.js';
 import { endOpenTransaction } from './transactions.js';
 
 /** What one statement did. */
@@ -29,7 +29,7 @@ export async function runStatements(
   statements: readonly Doc[],
   execute: (statement: Doc, index: number) => Promise<StatementResult>,
 ): Promise<BatchResult> {
-  const ordered = strictBooleanField(context.body, 'ordered', true);
+  const ordered = optionalBooleanField(context.body, 'ordered', true);
   const idOf = statementIds(context.body, statements.length);
   const results = new Map<number, StatementResult>();
   const errors: { index: number; error: DbError }[] = [];

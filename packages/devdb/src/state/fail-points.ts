@@ -10,19 +10,44 @@ export interface Strike {
   readonly writeConcernError: Doc | null;
 }
 
+/** What a command is, as far as fail points tell commands apart. */
+export interface StruckCommand {
+  readonly name: string;
+  readonly appName: string | null;
+  /** Gives `database.collection`. */
+  readonly namespace: () => string;
+}
+
+/** What the data of `failCommand` may say; clients that are other servers do not exist here. */
+const DATA_FIELDS: ReadonlySet<string> = new Set([
+  'failCommands',
+  'appName',
+  'namespace',
+  'errorCode',
+  'errorLabels',
+  'writeConcernError',
+  'closeConnection',
+  'blockConnection',
+  'blockTimeMS',
+  'failInternalCommands',
+  'failLocalClients',
+]);
+
 /** The `failCommand` fail point of MongoDB's own test suites. */
 export class FailPoints {
   #commands: readonly string[] = [];
   #appName: string | null = null;
+  #namespace: string | null = null;
   #skip = 0;
   /** How many more commands it strikes; Infinity is "alwaysOn". */
   #left = 0;
   #data: Doc = new Map();
   #probability = 1;
 
-  /** Reads a configureFailPoint command. Throws for a fail point or mode that is not known. */
+  /** Reads a configureFailPoint command. Throws for a fail point, mode or field of the data that is not known. */
   configure(body: Doc, name: string): void {
     if (name !== 'failCommand') throw new DbError(107_001, `unknown fail point '${name}'`);
+    checkData(body.get('data'));
     const mode = body.get('mode');
     this.#skip = 0;
     this.#probability = 1;
@@ -42,12 +67,15 @@ export class FailPoints {
     this.#commands = Array.isArray(commands) ? commands.map(String) : [];
     const appName = this.#data.get('appName');
     this.#appName = typeof appName === 'string' ? appName : null;
+    const namespace = this.#data.get('namespace');
+    this.#namespace = typeof namespace === 'string' ? namespace : null;
   }
 
   /** What happens to this command now, or null. `random` gives numbers from 0 to 1. */
-  strike(command: string, appName: string | null, random: () => number): Strike | null {
-    if (this.#left <= 0 || !this.#commands.includes(command)) return null;
-    if (this.#appName !== null && this.#appName !== appName) return null;
+  strike(command: StruckCommand, random: () => number): Strike | null {
+    if (this.#left <= 0 || !this.#commands.includes(command.name)) return null;
+    if (this.#appName !== null && this.#appName !== command.appName) return null;
+    if (this.#namespace !== null && this.#namespace !== command.namespace()) return null;
     if (this.#skip > 0) {
       this.#skip -= 1;
       return null;
@@ -74,4 +102,15 @@ export class FailPoints {
 
 function numberOf(value: Value): number {
   return isNumeric(value) ? Number(value.toString()) : 0;
+}
+
+function checkData(data: Value): void {
+  if (!isDoc(data)) return;
+  for (const field of data.keys()) {
+    if (DATA_FIELDS.has(field)) continue;
+    throw new DbError(
+      238,
+      `this development server does not know '${field}' of failCommand's data`,
+    );
+  }
 }
