@@ -66,6 +66,7 @@ import { watchReady } from './operations/watch-ready.js';
 import { finishRetries } from './retry/finish-retries.js';
 import { retryRun } from './retry/retry-run.js';
 import { earliestFireAt, findDueDags } from './schedule/find-due-dags.js';
+import { foresee } from './schedule/foresee.js';
 import { countFires, listFires } from './schedule/list-fires.js';
 import { pauseDag, resumeDag } from './schedule/pause-dag.js';
 import { rehearseSettling } from './schedule/rehearse-settling.js';
@@ -110,6 +111,7 @@ export function createMongoStore(context: StoreContext): Store {
     getVersion: on(getVersion),
     findDueDags: on(findDueDags),
     earliestFireAt: on(earliestFireAt),
+    foresee: on(foresee),
     settleSchedule: on(settleSchedule),
     settleDue: on(settleDue),
     rehearseSettling: on(rehearseSettling),

@@ -61,10 +61,10 @@ export class ServerClock {
     return best as ClockMeasurement;
   }
 
-  /** The estimate after a reading that is at most ten seconds old. */
-  async fresh(): Promise<Date> {
+  /** The estimate after a reading that is at most so old; ten seconds unless told. */
+  async fresh(ageMs = maxAgeMs): Promise<Date> {
     const age = this.#readAtMs === null ? Infinity : this.#sources.monotonicMs() - this.#readAtMs;
-    if (age > maxAgeMs) await this.read();
+    if (age > ageMs) await this.read();
     return this.estimate();
   }
 

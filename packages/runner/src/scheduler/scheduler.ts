@@ -162,7 +162,10 @@ export class Scheduler {
     if (this.#leadership.isLeading()) await this.#leadership.keep(longestMs);
     const next = await store.earliestFireAt();
     if (next === null) return longestMs;
-    const untilMs = next.getTime() - store.estimateServerTime().getTime();
+    const untilNext = () => next.getTime() - store.estimateServerTime().getTime();
+    const isNear = untilNext() < longestMs;
+    if (isNear) await store.foresee(next);
+    const untilMs = untilNext();
     // The database decides that it is due; being a moment early only means looking again.
     return Math.min(longestMs, Math.max(untilMs + 1, 1));
   }

@@ -6,7 +6,7 @@ import { type DagReading, isDueExpression, readMatching } from './dag-cursor.js'
 const beginning = new Date(0);
 
 /** A cursor that may become due: its schedule is neither stopped nor broken. */
-const live = { state: 'active', pausedAt: null, broken: null } as const;
+export const live = { state: 'active', pausedAt: null, broken: null } as const;
 
 /** Ids of {@link readDueDags}. */
 export async function findDueDags(context: StoreContext, limit: number): Promise<string[]> {

@@ -11,7 +11,8 @@
  *
  * 1. Store: one compare-and-set on (nextFireAt, scheduleRev, pending: null), guarded by "due" against `$$NOW`. What to do
  *    with a late fire depends on how late it is, so two processes, or one before and after a death, would decide
- *    differently. Storing the decision first makes it one decision.
+ *    differently. Storing the decision first makes it one decision. It may have been worked out before (foresee.ts), if the
+ *    server's clock is then still within what was presumed.
  * 2. Carry out: the runs, each under its unique slot; then the lines, each under its unique (dagId, from). Everything is
  *    named by the decision, so doing it twice, or half and then whole, comes to the same.
  * 3. Move: one compare-and-set on (nextFireAt, scheduleRev, decidedAt) sets the next cursor and clears `pending`.
@@ -104,6 +105,17 @@ export async function settleRead(
   };
 }
 
+/** Settles what was decided before its instant; where that does not hold any more, it is left to who looks next. */
+export async function settleForeseen(
+  context: StoreContext,
+  decided: readonly Decided[],
+  untilAt: Date,
+  admit: Admit,
+): Promise<SettledBatch> {
+  const open = await storePending(context, decided, 'due', untilAt);
+  return { ...(await carryOutPending(context, open, admit)), more: true };
+}
+
 /**
  * Step 1. Answers with what is to be carried out: where another process decided, or changed the DAG, since it was read, that
  * is the other's decision or nothing.
@@ -112,9 +124,11 @@ async function storePending(
   context: StoreContext,
   decided: readonly Decided[],
   mode: SettleMode,
+  untilAt?: Date,
 ): Promise<readonly Decided[]> {
   if (decided.length === 0) return [];
   const { dags } = context.collections;
+  const isTime = mode === 'replace' ? isReachedExpression : isDueExpression;
   const { matchedCount } = await dags.bulkWrite(
     decided.map(({ dag, pending }) => ({
       updateOne: {
@@ -126,7 +140,7 @@ async function storePending(
           nextFireAt: dag.nextFireAt,
           scheduleRev: dag.scheduleRev,
           pending: null,
-          $expr: mode === 'replace' ? isReachedExpression : isDueExpression,
+          $expr: untilAt === undefined ? isTime : { $and: [isTime, { $lt: ['$$NOW', untilAt] }] },
         },
         update: { $set: { pending } },
       },

@@ -79,6 +79,13 @@ export interface DagVerbs {
   settleDue(params: SettleDueParams): Promise<SettledDags>;
 
   /**
+   * Decides what is due at `dueAt`, an instant that {@link DagVerbs.earliestFireAt} gave, before it comes: a `settleDue` that
+   * begins less than `presumedMs` (default 250) after it begins with storing that. Writes nothing; what is foreseen is kept by this
+   * store alone, until the next call.
+   */
+  foresee(dueAt: Date, presumedMs?: number): Promise<void>;
+
+  /**
    * Reads what settling the next fires will read, works out what would be decided, and forgets it: the first tick of a new
    * leader, which often comes late already, then waits neither for versions nor for code that never ran. Writes nothing.
    */
