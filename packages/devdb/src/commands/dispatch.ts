@@ -1,12 +1,14 @@
 /** From a decoded request to its reply: finds the command, settles its session and transaction, runs it, makes it durable. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { DbError } from '../errors.js';
+import type { Strike } from '../state/fail-points.js';
 import type { ServerState } from '../state/server-state.js';
 import { readSessionFields, type Session } from '../state/sessions.js';
 import { WriteUnit, writeConflict } from '../storage/store.js';
 import { Binary, type Doc, doc, int32, Long } from '../values/value.js';
 import { type ClientState, type Command, type CommandContext, commitUnit } from './command.js';
 import { COMMANDS } from './command-table.js';
+import { labelsOf } from './error-labels.js';
 import {
   checkReadPreference,
   deadlineOf,
@@ -73,11 +75,22 @@ export async function dispatch(
     if (command === undefined) throw new DbError(59, `no such command: '${sentName}'`);
     const reply = await runInSession(server, client, command, body);
     if (strike?.writeConcernError) reply.set('writeConcernError', strike.writeConcernError);
+    if (reply.has('writeConcernError')) label(reply, command, body, strike);
     if (adversary?.losesReply(command.name)) return { closeConnection: true };
     return { reply: finishReply(server, reply) };
   } catch (error) {
-    return { reply: finishReply(server, errorReply(error)) };
+    const reply = errorReply(error);
+    label(reply, command, body, strike);
+    return { reply: finishReply(server, reply) };
   }
+}
+
+/** Puts the labels on an error that go with its code, beside its own; or those that a fail point gives. */
+function label(reply: Doc, command: Command | undefined, body: Doc, strike: Strike | null): void {
+  const own = (reply.get('errorLabels') ?? []) as string[];
+  const labels = strike?.errorLabels ?? [...new Set([...own, ...labelsOf(command, body, reply)])];
+  if (labels.length > 0) reply.set('errorLabels', [...labels]);
+  else reply.delete('errorLabels');
 }
 
 /** The namespace that a command names; a database's own commands have none of their own. */

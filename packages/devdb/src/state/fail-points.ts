@@ -6,6 +6,8 @@ export interface Strike {
   readonly closeConnection: boolean;
   readonly blockMs: number;
   readonly error: DbError | null;
+  /** The reply's labels, none too, instead of those that it would have; null where nothing is said of them. */
+  readonly errorLabels: readonly string[] | null;
   /** The command is done and only its answer is an error. */
   readonly writeConcernError: Doc | null;
 }
@@ -92,9 +94,8 @@ export class FailPoints {
       error:
         code === undefined
           ? null
-          : new DbError(numberOf(code), "Failing command via 'failCommand' failpoint", {
-              ...(Array.isArray(labels) ? { labels: labels.map(String) } : {}),
-            }),
+          : new DbError(numberOf(code), "Failing command via 'failCommand' failpoint"),
+      errorLabels: Array.isArray(labels) ? labels.map(String) : null,
       writeConcernError: isDoc(writeConcernError) ? writeConcernError : null,
     };
   }
