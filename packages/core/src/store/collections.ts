@@ -93,6 +93,8 @@ export interface RunDocument {
   materialized: boolean;
   /** False until the roots are ready: an admission that died is completed. */
   started: boolean;
+  /** A pause met it in the queue, and this was the DAG's revision then: see operations/hold-runs.ts. Absent else. */
+  heldAtRev?: number;
   /** An overlap rule refused the run: it is being turned into a line of `fires`. */
   refused: 'overlap' | null;
   createdAt: Date;

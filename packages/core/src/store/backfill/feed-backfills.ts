@@ -230,7 +230,7 @@ class Feeding {
     const { _id, dagId } = this.#backfill;
     const seen = await this.#look(opening);
     if (seen?.state === 'queued') {
-      const run = { ...opening, dagId, backfillId: _id };
+      const run = { ...opening, dagId, backfillId: _id, cause: 'backfill' } as const;
       if (await takePlace(this.#context, run, 0)) await this.#start([opening]);
     } else if (seen !== null && isClosedRun(seen.state)) {
       await this.#count(seen);
@@ -241,7 +241,13 @@ class Feeding {
   async #start(openings: readonly RunOpening[]): Promise<void> {
     if (openings.length === 0) return;
     const { _id, dagId } = this.#backfill;
-    const placed = openings.map((opening) => ({ ...opening, dagId, backfillId: _id }));
+    const placed = openings.map((opening) => ({
+      ...opening,
+      dagId,
+      backfillId: _id,
+      // No pause of the DAG holds a backfill.
+      startsAtRev: null,
+    }));
     const started = new Set((await startRuns(this.#context, placed)).map((run) => run._id));
     this.#admitted += started.size;
     for (const opening of openings) {

@@ -12,6 +12,7 @@ import { NOW } from '../task-transitions.js';
 import type { FreshTask } from '../verbs/task-verbs.js';
 import { admitRuns, queuedFields } from './admit-runs.js';
 import type { BegunRuns } from './create-run.js';
+import { revToStart } from './hold-runs.js';
 import type { QueuedRun } from './queued-run.js';
 import { startRuns } from './start-run.js';
 import { type PlaceWish, takePlaces } from './take-place.js';
@@ -43,7 +44,7 @@ export async function admitDags(
     dags
       .find(
         { _id: { $in: [...dagIds] } },
-        { projection: { version: 1, pausedAt: 1, activeRunIds: 1 } },
+        { projection: { version: 1, pausedAt: 1, scheduleRev: 1, activeRunIds: 1 } },
       )
       .toArray(),
     runs
@@ -81,7 +82,11 @@ export async function admitDags(
     }
   }
   const placed = await takePlaces(context, wishes);
-  const starting = [...free, ...placed];
+  const dagOf = new Map(found.map((dag) => [dag._id, dag]));
+  const starting = [...free, ...placed].map((run) => ({
+    ...run,
+    startsAtRev: revToStart(dagOf.get(run.dagId)!, run),
+  }));
   const roots = new Map<string, readonly FreshTask[] | null>();
   for (const run of starting) roots.set(run._id, await rootsOf(context, run));
   const started = await startRuns(context, starting, {

@@ -10,7 +10,8 @@
  *
  * Overlap rules (design 7). `queue` is first come, first served by `dueAt`; scheduled runs beyond `maxQueuedRuns` are
  * refused, the newest first. `skip` and `cancel-previous` apply to scheduled runs; all others queue. `allow` takes no
- * place, except for catch-up, which would otherwise start a flood. While the DAG is paused, scheduled and catch-up runs stay queued.
+ * place, except for catch-up, which would otherwise start a flood. While the DAG is paused, scheduled and catch-up runs stay queued,
+ * also those that were under way here when the pause came: hold-runs.ts.
  */
 import type { Filter } from 'mongodb';
 import type { Cause } from '../../model/states.js';
@@ -19,6 +20,7 @@ import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
 import { NOW } from '../task-transitions.js';
 import { requestCancel } from './cancel-run.js';
+import { revToStart } from './hold-runs.js';
 import { openingOf, placeKey } from './place-key.js';
 import type { QueuedRun } from './queued-run.js';
 import { finishRefusals, refuseRun } from './refuse-run.js';
@@ -238,7 +240,8 @@ class Admission {
   }
 
   async #start(run: QueuedRun): Promise<void> {
-    if (await startRun(this.#context, run)) this.admitted.push(run._id);
+    const startsAtRev = revToStart(this.#dag, run);
+    if (await startRun(this.#context, { ...run, startsAtRev })) this.admitted.push(run._id);
   }
 
   /** A pause stops the admission of scheduled and catch-up runs; all others go on, and what somebody retries. */

@@ -1,13 +1,16 @@
-import type { UpdateFilter } from 'mongodb';
+import type { Filter, UpdateFilter } from 'mongodb';
 import type { RunDocument, TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { choose, NOW, settleStage } from '../task-transitions.js';
 import type { BegunRuns } from './create-run.js';
 import type { QueuedRun } from './queued-run.js';
-import { releasePlace } from './take-place.js';
+import { releaseHeldPlace, releasePlace } from './take-place.js';
 
-/** A run that has its place. */
-export type PlacedRun = Pick<QueuedRun, '_id' | 'dagId' | 'backfillId' | 'openEpoch'>;
+/** A run that has its place, or takes none. */
+export interface PlacedRun extends Pick<QueuedRun, '_id' | 'dagId' | 'backfillId' | 'openEpoch'> {
+  /** By which reading of its DAG it may start: see hold-runs.ts. */
+  readonly startsAtRev: number | null;
+}
 
 export interface StartOptions<Run> {
   readonly begun?: BegunRuns | undefined;
@@ -21,7 +24,7 @@ export async function startRun(context: StoreContext, run: PlacedRun): Promise<b
 
 /**
  * Takes admitted runs from `queued` to `running` and makes their roots ready: see admit-runs.ts. Each step is repeatable.
- * Answers with those that started; a run that cannot start any more (closed, refused, cancelled, not due) gives its place back.
+ * Answers with those that started; a run that cannot start any more (closed, refused, cancelled, held by a pause, not due) gives its place back.
  * `onReady` is told as soon as their roots can be claimed. Runs that are `begun` have all their tasks, but not the mark: it is set
  * here.
  */
@@ -63,6 +66,7 @@ async function moveToRunning<Run extends PlacedRun>(
       ...(areBegun ? {} : { materialized: true }),
       refused: null,
       cancelRequestedAt: null,
+      ...notHeld(group),
       $expr: { $lte: ['$dueAt', NOW] },
     },
     [
@@ -73,13 +77,38 @@ async function moveToRunning<Run extends PlacedRun>(
     if (areBegun) begun.marked(group.map((run) => run._id));
     return group;
   }
-  const seen = await runs.find(which, { projection: { state: 1, started: 1 } }).toArray();
-  const running = new Map(
-    seen.filter((run) => run.state === 'running').map((run) => [run._id, run]),
+  const fields = { state: 1, started: 1, heldAtRev: 1 } as const;
+  const seen = new Map(
+    (await runs.find(which, { projection: fields }).toArray()).map((run) => [run._id, run]),
   );
-  for (const run of group) if (!running.has(run._id)) await releasePlace(context, run);
+  for (const run of group) {
+    const found = seen.get(run._id);
+    if (found?.state === 'running') continue;
+    const { heldAtRev = null } = found?.state === 'queued' ? found : {};
+    const isHeld = run.startsAtRev !== null && heldAtRev !== null && heldAtRev > run.startsAtRev;
+    if (isHeld) await releaseHeldPlace(context, run, heldAtRev);
+    else await releasePlace(context, run);
+  }
   // Moved by this call, or by another process, or by this one before it died: what is missing is made up for.
-  return group.filter((run) => running.get(run._id)?.started === false);
+  return group.filter(({ _id }) => {
+    const found = seen.get(_id);
+    return found?.state === 'running' && !found.started;
+  });
+}
+
+/** That no pause holds any of them which was not over when its DAG was read. */
+function notHeld(group: readonly PlacedRun[]): Filter<RunDocument> {
+  const byRev = new Map<number | null, string[]>();
+  for (const { _id, startsAtRev } of group) {
+    byRev.set(startsAtRev, [...(byRev.get(startsAtRev) ?? []), _id]);
+  }
+  const conditions = [...byRev].map(([rev, ids]) => ({
+    ids,
+    is: rev === null ? {} : { heldAtRev: { $not: { $gt: rev } } },
+  }));
+  const [first, ...others] = conditions;
+  if (others.length === 0) return first?.is ?? {};
+  return { $or: conditions.map(({ ids, is }) => ({ _id: { $in: ids }, ...is })) };
 }
 
 /**

@@ -1,26 +1,29 @@
 /** Places: one array in the DAG, one in each backfill. Whoever stands in it is active; there is no counter. */
+import type { Filter } from 'mongodb';
+import type { DagDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
+import { isHeldByPause } from './hold-runs.js';
 import { placeKey } from './place-key.js';
 import type { QueuedRun } from './queued-run.js';
 
+/** What is asked of a run that wishes for a place of its DAG. */
+type Wishing = Pick<QueuedRun, '_id' | 'dagId' | 'openEpoch' | 'cause'>;
+
 /**
- * Takes a place by one conditional write: only while fewer than `maxActive` are taken (for a backfill's run: than the
- * backfill's own limit, and only while it runs). True also when the run has its place already.
+ * Takes a place by one conditional write: only while fewer than `maxActive` are taken, and for runs of the schedule only while
+ * the DAG is not paused (for a backfill's run: fewer than the backfill's own limit, and only while it runs). True also when the
+ * run has its place already.
  */
 export async function takePlace(
   context: StoreContext,
-  run: Pick<QueuedRun, '_id' | 'dagId' | 'backfillId' | 'openEpoch'>,
+  run: Wishing & Pick<QueuedRun, 'backfillId'>,
   maxActive: number,
 ): Promise<boolean> {
   const { dags, backfills } = context.collections;
   const key = placeKey(run);
   if (run.backfillId === null) {
     const taken = await dags.findOneAndUpdate(
-      {
-        _id: run.dagId,
-        activeRunIds: { $ne: key },
-        [`activeRunIds.${maxActive - 1}`]: { $exists: false },
-      },
+      hasRoom(run, maxActive),
       { $push: { activeRunIds: key } },
       { projection: { _id: 1 } },
     );
@@ -51,6 +54,15 @@ export async function takePlace(
   return holds !== null;
 }
 
+function hasRoom(run: Wishing, maxActive: number): Filter<DagDocument> {
+  return {
+    _id: run.dagId,
+    activeRunIds: { $ne: placeKey(run) },
+    [`activeRunIds.${maxActive - 1}`]: { $exists: false },
+    ...(isHeldByPause(run) ? { pausedAt: null } : {}),
+  };
+}
+
 /** A run, and how many places its DAG has. */
 export interface PlaceWish<Run> {
   readonly run: Run;
@@ -61,7 +73,7 @@ export interface PlaceWish<Run> {
  * Takes places of DAGs for several runs, in this order, by one conditional write each and all in one operation. Answers with
  * the runs that have theirs, also from before.
  */
-export async function takePlaces<Run extends Pick<QueuedRun, '_id' | 'dagId' | 'openEpoch'>>(
+export async function takePlaces<Run extends Wishing>(
   context: StoreContext,
   wishes: readonly PlaceWish<Run>[],
 ): Promise<Run[]> {
@@ -70,11 +82,7 @@ export async function takePlaces<Run extends Pick<QueuedRun, '_id' | 'dagId' | '
   const { matchedCount } = await dags.bulkWrite(
     wishes.map(({ run, maxActive }) => ({
       updateOne: {
-        filter: {
-          _id: run.dagId,
-          activeRunIds: { $ne: placeKey(run) },
-          [`activeRunIds.${maxActive - 1}`]: { $exists: false },
-        },
+        filter: hasRoom(run, maxActive),
         update: { $push: { activeRunIds: placeKey(run) } },
       },
     })),
@@ -100,4 +108,20 @@ export async function releasePlace(
   } else {
     await backfills.updateOne({ _id: run.backfillId, activeRunIds: key }, change);
   }
+}
+
+/**
+ * The same for a run that a pause holds, while the DAG is in that very revision: after a resume somebody else may have given the
+ * run this place again, and started it.
+ */
+export async function releaseHeldPlace(
+  context: StoreContext,
+  run: Pick<QueuedRun, '_id' | 'dagId' | 'openEpoch'>,
+  scheduleRev: number,
+): Promise<void> {
+  const key = placeKey(run);
+  await context.collections.dags.updateOne(
+    { _id: run.dagId, activeRunIds: key, scheduleRev, pausedAt: { $ne: null } },
+    { $pull: { activeRunIds: key } },
+  );
 }
