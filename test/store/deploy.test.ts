@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { dateSlot } from '../../packages/core/src/model/ids.js';
 import type { OperationInterceptor } from '../../packages/core/src/store/intercept.js';
 import {
   atEveryDeath,
@@ -337,6 +338,82 @@ describe('retiring', () => {
     await bench.rewind(id, minutesBefore(nextFireAt!, 2 * day));
     await bench.store.retireDag(id, 'tests');
     expect([...(await bench.ledger(id)).values()]).toEqual(['skipped', 'skipped']);
+  });
+
+  /** Queued under a pause: one of the schedule, one to make up for another, one by hand and one that was run again. */
+  async function waiting(id: string) {
+    const runs: Record<string, string> = {};
+    for (const [index, cause] of (
+      ['schedule', 'catch-up', 'manual', 'schedule'] as const
+    ).entries()) {
+      const name = index === 3 ? 'again' : cause;
+      const logicalDate = new Date(Date.UTC(2020, 0, 1 + index));
+      const slot = cause === 'manual' ? {} : { slot: dateSlot(logicalDate), logicalDate };
+      runs[name] = (await bench.store.createRun({ dagId: id, cause, ...slot })).runId;
+    }
+    const again = { runId: runs.again! };
+    await bench.collections.runs.updateOne({ _id: again.runId }, { $set: { openEpoch: 1 } });
+    await bench.collections.tasks.updateMany(again, { $set: { openEpoch: 1 } });
+    const states = async () => {
+      const found = await bench.collections.runs.find({ dagId: id }).toArray();
+      return Object.fromEntries(
+        Object.entries(runs).map(([name, runId]) => [
+          name,
+          found.find(({ _id }) => _id === runId)?.state,
+        ]),
+      );
+    };
+    return { states, runs };
+  }
+  const cancelledAndOn = {
+    schedule: 'cancelled',
+    'catch-up': 'cancelled',
+    manual: 'running',
+    again: 'running',
+  };
+
+  test('lets what is queued go on, but cancels what a pause holds', async () => {
+    const id = bench.id();
+    await bench.deploy(id, everyDay, { maxActiveRuns: 9 });
+    const { states, runs } = await waiting(id);
+    await bench.store.pauseDag(id);
+    await bench.store.retireDag(id, 'tests');
+    await bench.store.admitRuns(id);
+    expect(await states()).toEqual(cancelledAndOn);
+    expect((await bench.store.getRun(runs.schedule!))?.reason).toContain('left the code');
+
+    const other = bench.id();
+    await bench.deploy(other, everyDay, { maxActiveRuns: 9 });
+    const later = await waiting(other);
+    await bench.store.retireDag(other, 'tests');
+    // A pause that comes later is meant for these runs: it holds them, and ends.
+    await bench.store.pauseDag(other);
+    await bench.store.admitRuns(other);
+    expect(await later.states()).toMatchObject({ schedule: 'queued', manual: 'running' });
+    await bench.store.resumeDag(other);
+    await bench.store.admitRuns(other);
+    expect([...new Set(Object.values(await later.states()))]).toEqual(['running']);
+  });
+
+  test('leaves nothing waiting behind a pause, wherever it dies', async () => {
+    const deaths = await atEveryDeath(bench, {
+      async scene() {
+        const id = bench.id();
+        await bench.deploy(id, everyDay, { maxActiveRuns: 9 });
+        const { states } = await waiting(id);
+        await bench.store.pauseDag(id);
+        return { id, states };
+      },
+      act: (store, { id }) => store.retireDag(id, 'tests'),
+      async check({ id, states }, where) {
+        // A retirement that is there is not made again: the next admission has the rest.
+        if ((await bench.dag(id)).state === 'active') await bench.store.retireDag(id, 'tests');
+        await bench.store.admitDags([id]);
+        await bench.store.continueCancels();
+        expect([where, await states()]).toEqual([where, cancelledAndOn]);
+      },
+    });
+    expect(deaths).toBeGreaterThan(5);
   });
 
   test('carries out a decision that was stored before, as it stands', async () => {

@@ -33,7 +33,7 @@ export const command: Command = {
     ['flow deploy --prune --yes', 'also retire what left the code'],
   ],
   notes:
-    'Open runs go on under the version they were created with. Deploying the same code twice changes nothing. The plan shows the next five fires before and after a change, and warns where a schedule meets a change of clocks within two years.',
+    'An open run goes on under the version it was created with, also one of a DAG that --prune retires, as long as a runner has its code (flow cancel ends it); but scheduled and catch-up runs that a pause holds in the queue are cancelled then, since nobody would resume it. A DAG that is deployed again comes back with its history, still paused if it was, and owes nothing for the time between. Deploying the same code twice changes nothing. The plan shows the next five fires before and after a change, and warns where a schedule meets a change of clocks within two years.',
   async run(args, context) {
     const { terminal, cwd } = context;
     const hasPaths = args.paths.length > 0;

@@ -1,4 +1,5 @@
 import type { StoreContext } from '../context.js';
+import { cancelHeldRuns } from '../operations/cancel-held-runs.js';
 import { isDueExpression, readDag } from '../schedule/dag-cursor.js';
 import { busy, maxTries } from '../schedule/lost-races.js';
 import { afterRetire } from '../schedule/schedule-state.js';
@@ -6,10 +7,12 @@ import { settleAll } from '../schedule/settle-schedule.js';
 
 /**
  * Stops the schedule of a DAG that left the code. A decision that is stored already is carried out; fires that are due and
- * not decided become lines (`skipped`, or `paused` inside a pause): nothing new runs. Runs that exist go on, history stays.
+ * not decided become lines (`skipped`, or `paused` inside a pause): nothing new runs. Runs that exist go on, queued ones too, but for
+ * those that a pause holds: nobody resumes it, so they are cancelled. History stays.
  * Idempotent: false when there is no such DAG in `project`, or it is retired already.
  *
- * One compare-and-set, as a deploy's (deploy-dag.ts): dying before it leaves an active DAG with a settled cursor.
+ * One compare-and-set, as a deploy's (deploy-dag.ts): dying before it leaves an active DAG with a settled cursor, dying after it
+ * runs that the next admission cancels.
  */
 export async function retireDag(
   context: StoreContext,
@@ -37,7 +40,9 @@ export async function retireDag(
       },
       [{ $set: { ...afterRetire(dag), retiredAt: '$$NOW' } }],
     );
-    if (matchedCount === 1) return true;
+    if (matchedCount !== 1) continue;
+    if (dag.pausedAt !== null) await cancelHeldRuns(context, dagId);
+    return true;
   }
   throw busy(dagId, 'retired');
 }

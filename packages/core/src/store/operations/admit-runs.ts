@@ -11,7 +11,7 @@
  * Overlap rules (design 7). `queue` is first come, first served by `dueAt`; scheduled runs beyond `maxQueuedRuns` are
  * refused, the newest first. `skip` and `cancel-previous` apply to scheduled runs; all others queue. `allow` takes no
  * place, except for catch-up, which would otherwise start a flood. While the DAG is paused, scheduled and catch-up runs stay queued,
- * also those that were under way here when the pause came: hold-runs.ts.
+ * also those that were under way here when the pause came: hold-runs.ts. Of a DAG that is retired then they are cancelled.
  */
 import type { Filter } from 'mongodb';
 import type { Cause } from '../../model/states.js';
@@ -19,6 +19,7 @@ import type { DagDocument, RunDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
 import { NOW } from '../task-transitions.js';
+import { cancelHeldRuns, isGoneWhilePaused } from './cancel-held-runs.js';
 import { requestCancel } from './cancel-run.js';
 import { revToStart } from './hold-runs.js';
 import { openingOf, placeKey } from './place-key.js';
@@ -56,6 +57,7 @@ export async function admitRuns(
     finishRefusals(context, dagId),
   ]);
   if (dag === null) return [];
+  if (isGoneWhilePaused(dag)) await cancelHeldRuns(context, dagId);
   const known = await context.versions.get(dagId, dag.version);
   if (known === null) return [];
   const { overlap, maxActiveRuns, maxQueuedRuns } = known.definition;
