@@ -291,8 +291,13 @@ describe('many DAGs at once', () => {
     );
     // A process that has not read the version before.
     const store = await bench.connect();
-    await expect(store.admitDags([damaged.id, sound.id])).rejects.toThrow();
+    await store.admitDags([damaged.id, sound.id]);
     expect(await stateOf(runId)).toBe('running');
+    expect((await bench.store.getDag(damaged.id))?.broken).toContain('cannot be read');
+    // The same code again: its version is stored anew.
+    await store.deployDag(deployment(damaged.definition));
+    expect((await bench.store.getDag(damaged.id))?.broken).toBeNull();
+    expect(await store.admitDags([damaged.id])).toHaveLength(1);
   });
 
   it('each has its turn, however few are looked at in one call', async () => {

@@ -398,7 +398,13 @@ describe('what the leader asks', () => {
         limit: 10,
         onReady: (tasks) => ready.push(...(tasks ?? []).map((task) => task.taskId)),
       });
-      expect(settled).toEqual({ recorded: 0, more: false, failed: [], notAdmitted: [] });
+      expect(settled).toEqual({
+        recorded: 0,
+        more: false,
+        failed: [],
+        broken: [],
+        notAdmitted: [],
+      });
       expect(seen.filter((one) => one.includes('dagVersions'))).toEqual([]);
       // Decided; made; their tasks; places, for they are late; begun, which also marks them; roots ready; so marked; the cursors.
       expect(seen.filter((one) => one.endsWith('!'))).toEqual([

@@ -16,7 +16,7 @@ export const schedules: Check = {
       state: 'fault',
       message: `${counted(broken.length, 'schedule')} cannot be evaluated`,
       details: broken.map((dag) => `${dag.id}: ${dag.broken}`),
-      hint: 'Deploy a corrected definition.',
+      hint: 'Deploy them again, corrected where the definition is at fault.',
     };
   },
 };

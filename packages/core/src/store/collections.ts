@@ -40,6 +40,7 @@ export interface DagDocument {
   pausedAt: Date | null;
   /** Paused spans, in the database's time; the last is open (`to: null`) while the DAG is paused. */
   pausedSpans: PausedSpan[];
+  /** Why its schedule cannot go on, until it is deployed again. Nothing is decided for it meanwhile. */
   broken: string | null;
   /** Runs that hold a place, by operations/place-key.ts. Changed by admission and release only. */
   activeRunIds: string[];

@@ -114,6 +114,19 @@ export function convertDriverError(thrown: unknown): unknown {
   });
 }
 
+/** True when the database was away or asked to be asked again: nobody's fault in particular. */
+export function isPassing(thrown: unknown): boolean {
+  const error = convertDriverError(thrown);
+  return isFlowError(error) && error.retryable;
+}
+
+/** True when trying again can never help, because what is stored is at fault: not the database, not a passing state. */
+export function isLasting(thrown: unknown): boolean {
+  const error = convertDriverError(thrown);
+  if (!isFlowError(error)) return true;
+  return !error.retryable && error.code !== 'store' && error.code !== 'store-unreachable';
+}
+
 function isOfSocket(error: unknown): error is Error {
   return error instanceof Error && socketCodes.has((error as NodeJS.ErrnoException).code ?? '');
 }

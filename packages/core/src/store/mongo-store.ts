@@ -70,7 +70,7 @@ import { foresee } from './schedule/foresee.js';
 import { countFires, listFires } from './schedule/list-fires.js';
 import { pauseDag, resumeDag } from './schedule/pause-dag.js';
 import { rehearseSettling } from './schedule/rehearse-settling.js';
-import { settleDue } from './schedule/settle-due.js';
+import { settleDamaged, settleDue } from './schedule/settle-due.js';
 import { settleSchedule } from './schedule/settle-schedule.js';
 import type { Store } from './store.js';
 
@@ -114,6 +114,7 @@ export function createMongoStore(context: StoreContext): Store {
     foresee: on(foresee),
     settleSchedule: on(settleSchedule),
     settleDue: on(settleDue),
+    settleDamaged: on(settleDamaged),
     rehearseSettling: on(rehearseSettling),
     pauseDag: on(pauseDag),
     resumeDag: on(resumeDag),

@@ -17,6 +17,8 @@ export interface DutyEnvironment {
   readonly isLeading: () => boolean;
   /** Tells the hooks about expectations that were not met. */
   readonly announcer: Announcer;
+  /** Something failed for one DAG (`subject`) or for a few; the others are not kept waiting by it. */
+  readonly fail: (what: string, subject: string, error: unknown) => void;
   /** Where duties go on that do not reach everything in one tick. */
   readonly rounds: Rounds;
   /** Work was made ready. */
@@ -75,33 +77,50 @@ export const duties: readonly Duty[] = [
   },
   { name: 'feed backfills', everyMs: 1_000, run: (env) => woken(env, env.store.feedBackfills()) },
   { name: 'watch expectations', everyMs: 1_000, run: watchExpectations },
+  { name: 'mark damaged schedules', everyMs: 10_000, run: markDamagedDags },
 ];
 
 async function settleDueSchedules(env: DutyEnvironment): Promise<boolean> {
-  const { more, failed, notAdmitted } = await env.store.settleDue({
+  const { more, failed, broken, notAdmitted } = await env.store.settleDue({
     limit: dagsPerTick,
     mayGoOn: env.isLeading,
     onReady: env.onReady,
   });
-  // Those that could be settled have been: what is thrown is reported, and tried again at the next tick.
-  for (const error of [...failed.map((one) => one.error), ...notAdmitted]) throw error;
+  // Those that could be settled have been; these are tried again at the next tick.
+  for (const { dagId, error } of failed) env.fail('settle a due schedule', dagId, error);
+  for (const error of notAdmitted) env.fail('admit runs that came due', '', error);
+  tellBroken(env, broken);
   return more;
+}
+
+async function markDamagedDags(env: DutyEnvironment): Promise<boolean> {
+  tellBroken(env, await env.store.settleDamaged(dagsPerTick));
+  return false;
+}
+
+/** Once: the mark keeps them from being found again. */
+function tellBroken(
+  { settings }: DutyEnvironment,
+  broken: readonly { readonly dagId: string; readonly reason: string }[],
+): void {
+  for (const { dagId, reason } of broken) {
+    const message = `the schedule of ${dagId} is broken until it is deployed again: ${reason}`;
+    settings.log('warn', message, { dagId, reason });
+  }
 }
 
 async function admitQueuedRuns(env: DutyEnvironment): Promise<boolean> {
   const { store, rounds } = env;
   const dagIds = await store.findDagsWithQueuedRuns(dagsPerTick, rounds.admission);
-  let firstError: unknown;
   for (const portion of portionsOf(dagIds)) {
     if (!env.isLeading()) return false;
     await store.admitDags(portion, env.onReady).catch((error: unknown) => {
-      firstError ??= error;
+      env.fail('admit queued runs', '', error);
     });
     rounds.admission = portion.at(-1);
   }
   // These were all: no place to go on from.
   if (dagIds.length < dagsPerTick) rounds.admission = undefined;
-  if (firstError !== undefined) throw firstError;
   return false;
 }
 

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { StoreError } from '@flowline/core';
 import type { Store } from '@flowline/core/internal';
 import { describe, expect, it } from 'vitest';
 import { RunnerEmitter } from '../events.js';
@@ -28,7 +29,8 @@ function system(
     },
     renewLeadership: () => lease,
     earliestFireAt: () => null,
-    settleDue: () => ({ more: false, failed: [], notAdmitted: [] }),
+    settleDue: () => ({ more: false, failed: [], broken: [], notAdmitted: [] }),
+    settleDamaged: () => [],
     findDagsWithQueuedRuns: () => [],
     rescueExpired: () => [],
     noticeMissed: () => ({ more: false }),
@@ -36,25 +38,32 @@ function system(
     ...more,
   };
   const store = new Proxy({} as Store, {
-    get:
-      (_target, verb: string) =>
-      async (...args: never[]) => {
+    get(_target, verb: string) {
+      if (verb === 'estimateServerTime') return () => new Date(nowMs);
+      return async (...args: never[]) => {
         if (!/Leadership|earliest|rehearse/.test(verb)) asked.push(verb);
         nowMs += take(verb);
         const answer = answers[verb];
         return answer === undefined ? 0 : answer(...args);
-      },
+      };
+    },
   });
   const waits: (() => void)[] = [];
+  const waitedMs: number[] = [];
+  const failures: unknown[] = [];
+  const lines: string[] = [];
+  events.on('failed', (_loop, error) => failures.push(error));
   const scheduler = new Scheduler({
     store,
     runnerId: 'me',
     settings: resolveRunnerOptions({
       leaseMs,
+      log: (_level, message) => lines.push(message),
       clock: {
         monotonicMs: () => nowMs,
-        after(_ms, then) {
+        after(ms, then) {
           waits.push(then);
+          waitedMs.push(ms);
           return () => {};
         },
       },
@@ -77,7 +86,7 @@ function system(
     await new Promise(setImmediate);
     return [...asked];
   }
-  return { scheduler, tick };
+  return { scheduler, tick, waitedMs, failures, lines };
 }
 
 describe('the duties of a leader', () => {
@@ -154,6 +163,8 @@ describe('the admission of queued runs', () => {
         },
         admitDags: (dagIds: readonly string[]) => {
           looks.push([...dagIds]);
+          // One of them fails whenever it is looked at.
+          if (dagIds.includes('dag-1003')) throw new StoreError('one of them');
           return [];
         },
       },
@@ -164,6 +175,78 @@ describe('the admission of queued runs', () => {
     // The third tick came to the end and began again.
     expect(seen).toHaveLength(600);
     expect(seen.slice(450)).toEqual(waiting.slice(0, 150));
+    await scheduler.stop();
+  });
+});
+
+describe('a failure of one DAG', () => {
+  /** Its cursor stays due: nobody marked it. */
+  const stuck = {
+    settleDue: () => ({
+      more: false,
+      failed: [{ dagId: 'bad', error: new Error('it cannot be settled') }],
+      broken: [],
+      notAdmitted: [],
+    }),
+    earliestFireAt: () => new Date(0),
+  };
+
+  it('does not make the loop wait as for a database that is away, and does not make it spin', async () => {
+    const { tick, scheduler, waitedMs } = system(
+      () => 0,
+      () => false,
+      () => 1_000,
+      stuck,
+    );
+    for (let ticks = 0; ticks < 5; ticks += 1) await tick();
+    expect(waitedMs).toEqual([100, 100, 100, 100, 100]);
+    expect(scheduler.pulse).toMatchObject({ failures: 0 });
+    await scheduler.stop();
+  });
+
+  it('is told at once and then once a minute, a broken schedule once', async () => {
+    let settled = 0;
+    const { tick, scheduler, failures, lines } = system(
+      () => 0,
+      () => false,
+      () => 1_000,
+      {
+        ...stuck,
+        settleDue: () => {
+          settled += 1;
+          const broken = settled === 1 ? [{ dagId: 'gone', reason: 'no version' }] : [];
+          return { ...stuck.settleDue(), broken };
+        },
+      },
+    );
+    for (let ticks = 0; ticks < 61; ticks += 1) await tick();
+    expect(lines.filter((line) => line.includes('gone'))).toEqual([
+      'the schedule of gone is broken until it is deployed again: no version',
+    ]);
+    expect(lines.filter((line) => line.includes('bad'))).toEqual([
+      'the leader could not settle a due schedule (bad)',
+      'the leader could not settle a due schedule (bad), 59 times since this was told last',
+    ]);
+    expect(failures).toHaveLength(2);
+    await scheduler.stop();
+  });
+
+  it('is something else than a database that is away', async () => {
+    const away = new StoreError('away', { retryable: true, unreachable: true });
+    const { scheduler, failures } = system(
+      () => 0,
+      () => false,
+      () => 0,
+      {
+        settleDue: () => {
+          throw away;
+        },
+      },
+    );
+    scheduler.start();
+    while (failures.length === 0) await new Promise(setImmediate);
+    expect(failures).toEqual([away]);
+    expect(scheduler.pulse).toMatchObject({ failures: 1 });
     await scheduler.stop();
   });
 });

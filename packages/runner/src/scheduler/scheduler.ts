@@ -1,6 +1,7 @@
 /**
  * The loop of a runner that may lead: keep leadership, then the duties. A duty that fails is reported and does not
- * keep the later ones from running. Nor does one that takes so long that leadership is lost in it: the next tick begins
+ * keep the later ones from running. Only a database that is away makes the loop wait: what fails for one DAG is no reason to
+ * look at the others later. Nor does one that takes so long that leadership is lost in it: the next tick begins
  * with those that were not reached, or a slow leader would do the first ones for ever.
  */
 import type { FreshTask, Store } from '@flowline/core/internal';
@@ -8,10 +9,14 @@ import type { RunnerEmitter } from '../events.js';
 import { Loop, type LoopPulse } from '../loop.js';
 import type { RunnerSettings } from '../options.js';
 import { Announcer } from './announcer.js';
+import { Complaints, isOutage } from './complaints.js';
 import { type Duty, type DutyEnvironment, duties, type Rounds, rescue } from './duties.js';
 import { LeadershipHolder } from './leadership.js';
 
 const longestTickMs = 1_000;
+
+/** What failed is still due: without a pause the loop would do nothing but try it. */
+const pauseAfterFailureMs = 100;
 
 /** How often a candidate looks at what it would have to do, so that deploys find it ready too. */
 const rehearsalMs = 30_000;
@@ -34,6 +39,7 @@ export class Scheduler {
   readonly #lastRun = new Map<string, number>();
   readonly #announcer: Announcer;
   readonly #rounds: Rounds = { admission: undefined };
+  readonly #complaints: Complaints;
   #rehearsedAt = Number.NEGATIVE_INFINITY;
   /** Which duty comes first. */
   #first = 0;
@@ -56,6 +62,7 @@ export class Scheduler {
       },
     });
     this.#announcer = new Announcer({ store, settings, events });
+    this.#complaints = new Complaints(() => settings.clock.monotonicMs());
     this.#loop = new Loop({
       name: 'schedule',
       clock: settings.clock,
@@ -98,9 +105,10 @@ export class Scheduler {
       await this.#rehearse();
       return settings.leadershipMs / 4;
     }
-    const more = await this.#runDuties();
+    const { more, hasFailed } = await this.#runDuties();
     events.emit('ticked');
-    return more ? 0 : this.#untilNextFire();
+    const waitMs = more ? 0 : await this.#untilNextFire();
+    return hasFailed ? Math.max(waitMs, pauseAfterFailureMs) : waitMs;
   }
 
   /** A candidate keeps itself ready to lead. */
@@ -109,11 +117,33 @@ export class Scheduler {
     const now = settings.clock.monotonicMs();
     if (now - this.#rehearsedAt < rehearsalMs) return;
     this.#rehearsedAt = now;
-    await store.rehearseSettling(dagsPerRehearsal);
+    try {
+      await store.rehearseSettling(dagsPerRehearsal);
+    } catch (error) {
+      if (isOutage(error)) throw error;
+      settings.log('debug', 'the rehearsal of due schedules failed', { error });
+    }
   }
 
-  async #runDuties(): Promise<boolean> {
+  async #runDuties(): Promise<{ readonly more: boolean; readonly hasFailed: boolean }> {
     const { store, settings, events, onReady } = this.#options;
+    let more = false;
+    let hasFailed = false;
+    let outage: unknown;
+    const fail = (what: string, subject: string, error: unknown) => {
+      hasFailed = true;
+      if (isOutage(error)) {
+        outage ??= error;
+        settings.log('warn', `the leader could not ${what}`, { error });
+        return;
+      }
+      const news = this.#complaints.note(what, subject, error);
+      if (news === null) return;
+      const of = subject === '' ? '' : ` (${subject})`;
+      const again = news.times === 0 ? '' : `, ${news.times} times since this was told last`;
+      settings.log('warn', `the leader could not ${what}${of}${again}`, { error });
+      events.emit('failed', 'schedule', error);
+    };
     const env: DutyEnvironment = {
       store,
       settings,
@@ -121,10 +151,9 @@ export class Scheduler {
       onReady,
       announcer: this.#announcer,
       rounds: this.#rounds,
+      fail,
       isLeading: () => this.#leadership.isLeading(),
     };
-    let more = false;
-    let firstError: unknown;
     /** False when this runner does not lead any more. */
     const perform = async (duty: Duty, everyMs = duty.everyMs): Promise<boolean> => {
       const now = settings.clock.monotonicMs();
@@ -135,8 +164,7 @@ export class Scheduler {
       try {
         if (await duty.run(env)) more = true;
       } catch (error) {
-        firstError ??= error;
-        settings.log('warn', `the leader could not ${duty.name}`, { error });
+        fail(duty.name, '', error);
       }
       return true;
     };
@@ -150,8 +178,8 @@ export class Scheduler {
       this.#first = at;
       break;
     }
-    if (firstError !== undefined) throw firstError;
-    return more;
+    if (outage !== undefined) throw outage;
+    return { more, hasFailed };
   }
 
   /** So that a fire is acted on when it is due and not at the next tick. */

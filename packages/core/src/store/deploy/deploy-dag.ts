@@ -81,6 +81,7 @@ export async function planDeploy(
 
 async function storeVersion(context: StoreContext, params: DeployParams): Promise<void> {
   const dagId = params.definition.id;
+  const { version } = params;
   try {
     await context.collections.dagVersions.insertOne({
       _id: versionKey(dagId, params.version),
@@ -90,8 +91,13 @@ async function storeVersion(context: StoreContext, params: DeployParams): Promis
       createdAt: await context.clock.read(),
     });
   } catch (error) {
-    // There already: equal by its hash.
     if (!isDuplicateKey(error)) throw error;
+    // There already: equal by its hash. Unless it was damaged since.
+    if (typeof (await readVersion(context, { _id: dagId, version })) !== 'string') return;
+    await context.collections.dagVersions.updateOne(
+      { _id: versionKey(dagId, version) },
+      { $set: { definition: await encodeDefinition(params.definition) } },
+    );
   }
 }
 

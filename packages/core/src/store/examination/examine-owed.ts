@@ -5,6 +5,7 @@
 import type { Collection, Document, Filter } from 'mongodb';
 import { isClosedRun } from '../../model/states.js';
 import type { StoreContext } from '../context.js';
+import { dueAtExpression } from '../schedule/dag-cursor.js';
 import { NOW } from '../task-transitions.js';
 import type { OwedKind, OwedWork } from '../verbs/examination-verbs.js';
 
@@ -44,9 +45,7 @@ export async function examineOwed(context: StoreContext, olderThanMs: number): P
         pausedAt: null,
         broken: null,
         nextFireAt: { $gt: new Date(0) },
-        $expr: {
-          $lte: [{ $add: ['$nextFireAt', '$nextJitterMs'] }, { $subtract: [NOW, olderThanMs] }],
-        },
+        $expr: { $lte: [dueAtExpression, { $subtract: [NOW, olderThanMs] }] },
       },
     ],
   ];

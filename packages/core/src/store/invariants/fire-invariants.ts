@@ -132,9 +132,10 @@ export async function* accountableSpans(audit: Audit): AsyncIterable<Accountable
   const filter = audit.dagIds === null ? {} : { _id: { $in: [...audit.dagIds] } };
   const cursor = audit.context.collections.dags.find(filter).sort({ _id: 1 });
   for (let dag = await cursor.next(); dag !== null; dag = await cursor.next()) {
+    if (dag.broken !== null) continue;
     const known = await audit.context.versions.get(dag._id, dag.version);
     const schedule = known?.definition.schedule;
-    if (schedule === undefined || dag.broken !== null) continue;
+    if (schedule === undefined) continue;
     const from = new Date(Math.max(scheduledFromOf(dag).getTime(), audit.firesSince.getTime()));
     const first = firstDateAfter(schedule, dag._id, from);
     if (first === null) continue;

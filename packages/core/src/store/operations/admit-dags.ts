@@ -74,7 +74,7 @@ export async function admitDags(
     if (queue.length === 0) continue;
     // A version that cannot be read concerns its own DAG alone: there it is reported.
     const known = await context.versions.get(dag._id, dag.version).catch(() => null);
-    const plan = known === null ? null : planOf(dag, known.definition, queue);
+    const plan = known === null ? null : soundPlanOf(dag, known.definition, queue);
     if (plan === null) byRule.push(dag._id);
     else {
       free.push(...plan.free);
@@ -88,7 +88,7 @@ export async function admitDags(
     startsAtRev: revToStart(dagOf.get(run.dagId)!, run),
   }));
   const roots = new Map<string, readonly FreshTask[] | null>();
-  for (const run of starting) roots.set(run._id, await rootsOf(context, run));
+  for (const run of starting) roots.set(run._id, await rootsOf(context, run).catch(() => null));
   const started = await startRuns(context, starting, {
     begun,
     onReady: (runs) => {
@@ -112,7 +112,7 @@ async function rootsOf(
   run: QueuedRun,
 ): Promise<readonly FreshTask[] | null> {
   if (run.openEpoch > 0) return null;
-  const known = await context.versions.get(run.dagId, run.version).catch(() => null);
+  const known = await context.versions.get(run.dagId, run.version);
   if (known === null) return null;
   const { _id: runId, dagId, version, cause, logicalDate, dataInterval } = run;
   const roots = known.definition.jobs.filter((job) => job.dependsOn.length === 0);
@@ -127,6 +127,15 @@ async function rootsOf(
     logicalDate,
     dataInterval,
   }));
+}
+
+/** {@link planOf}; what is damaged goes its own way, too. */
+function soundPlanOf(...args: Parameters<typeof planOf>): ReturnType<typeof planOf> {
+  try {
+    return planOf(...args);
+  } catch {
+    return null;
+  }
 }
 
 /** Who starts without a place, and who wishes for one, in order. Null where a rule has to be applied. */

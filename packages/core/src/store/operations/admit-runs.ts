@@ -17,6 +17,8 @@ import type { Filter } from 'mongodb';
 import type { Cause } from '../../model/states.js';
 import type { DagDocument, RunDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
+import { markBroken } from '../schedule/mark-broken.js';
+import { readVersion } from '../schedule/read-version.js';
 import { narrowTo } from '../server-time.js';
 import { NOW } from '../task-transitions.js';
 import { cancelHeldRuns, isGoneWhilePaused } from './cancel-held-runs.js';
@@ -58,14 +60,17 @@ export async function admitRuns(
   ]);
   if (dag === null) return [];
   if (isGoneWhilePaused(dag)) await cancelHeldRuns(context, dagId);
-  const known = await context.versions.get(dagId, dag.version);
-  if (known === null) return [];
-  const { overlap, maxActiveRuns, maxQueuedRuns } = known.definition;
+  const definition = await readVersion(context, dag);
+  if (typeof definition === 'string') {
+    await markUnreadable(context, dag, definition);
+    return [];
+  }
+  const { overlap, maxActiveRuns, maxQueuedRuns } = definition;
   const admission = new Admission(
     context,
     dag,
     await narrowTo(context.clock),
-    known.definition.misfire.spacingMs,
+    definition.misfire.spacingMs,
   );
   if (only === undefined) await admission.admitBackfills();
   if (overlap === 'allow') {
@@ -76,10 +81,20 @@ export async function admitRuns(
     if (overlap === 'cancel-previous') await admission.cancelPrevious();
     await admission.admitInTurn(['schedule', 'catch-up', 'manual', 'api'], maxActiveRuns, overlap);
     // Nothing but a schedule makes scheduled runs.
-    if (overlap === 'queue' && known.definition.schedule !== undefined)
+    if (overlap === 'queue' && definition.schedule !== undefined)
       await admission.refuseBeyond(maxQueuedRuns);
   }
   return admission.admitted;
+}
+
+/** As the settlement of its schedule would: what it has begun is left to that. */
+async function markUnreadable(
+  context: StoreContext,
+  dag: DagDocument,
+  reason: string,
+): Promise<void> {
+  if (dag.state !== 'active' || dag.broken !== null || dag.pending !== null) return;
+  await markBroken(context, { dag, now: await context.clock.read() }, reason);
 }
 
 class Admission {

@@ -10,10 +10,12 @@ import { dateSlot } from '../../model/ids.js';
 import type { FireRecord } from '../../model/run.js';
 import type { DagDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
+import { isPassing } from '../driver-errors.js';
 import { missedOfFire, recordMissed } from '../expectations/record-missed.js';
 import { type BegunRuns, createRuns } from '../operations/create-run.js';
 import type { CreateRunParams } from '../verbs/run-verbs.js';
 import type { PendingDecision } from './pending-decision.js';
+import { readVersion } from './read-version.js';
 import { recordFires } from './record-fires.js';
 import { afterPending } from './schedule-state.js';
 
@@ -37,6 +39,34 @@ const runsAtOnce = 200;
 
 /** Admits new runs. It may begin while their tasks are being made, and never throws. */
 export type Admit = (begun: BegunRuns) => Promise<void>;
+
+/**
+ * {@link carryOutPending}, where no DAG may keep the others from their turn: what fails for all together for another reason than
+ * that the database is away is done again for each by itself.
+ */
+export async function carryOutEach(
+  context: StoreContext,
+  decided: readonly Decided[],
+  admit?: Admit,
+): Promise<CarriedOut> {
+  if (decided.length === 0) return { created: new Map(), recorded: 0, failed: new Map() };
+  try {
+    return await carryOutPending(context, decided, admit);
+  } catch (error) {
+    if (isPassing(error)) throw error;
+    if (decided.length === 1) {
+      const failed = new Map([[decided[0]!.dag._id, error]]);
+      return { created: new Map(), recorded: 0, failed };
+    }
+  }
+  const each: CarriedOut[] = [];
+  for (const one of decided) each.push(await carryOutEach(context, [one], admit));
+  return {
+    created: new Map(each.flatMap(({ created }) => [...created])),
+    recorded: each.reduce((sum, { recorded }) => sum + recorded, 0),
+    failed: new Map(each.flatMap(({ failed }) => [...failed])),
+  };
+}
 
 /**
  * Carries out the decisions of several DAGs, each step for all of them at once. New runs are admitted before the cursors are
@@ -93,7 +123,8 @@ async function recordMisses(
   { missed = [], version }: PendingDecision,
 ): Promise<void> {
   if (missed.length === 0) return;
-  const known = await context.versions.get(dag._id, version);
+  const definition = await readVersion(context, { _id: dag._id, version });
+  const keptMs = typeof definition === 'string' ? defaultKeptMs : definition.retention.runsMs;
   for (const { kind, from, count, by } of missed) {
     await recordMissed(
       context,
@@ -106,7 +137,7 @@ async function recordMisses(
         count,
         expectedBy: by,
       },
-      known?.definition.retention.runsMs ?? defaultKeptMs,
+      keptMs,
     );
   }
 }

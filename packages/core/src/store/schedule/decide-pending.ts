@@ -140,30 +140,52 @@ function answer(schedule: Schedule, input: DecideFiresInput, before: DecidedLine
 }
 
 /** The cursor stays where it is: it shows since when nothing could be decided. What was begun is written down. */
-function brokenDecision(dag: ScheduleState, now: Date, broken: string): PendingDecision {
+export function brokenDecision(dag: ScheduleState, now: Date, broken: string): PendingDecision {
   const at = dag.nextFireAt!;
-  const begun = dag.carry?.folding ?? null;
-  const lines = new FireLines(dag.carry?.line ?? null);
-  lines.close();
   return {
     from: at,
     decidedAt: now,
     version: dag.version,
     runs: [],
-    lines: [
-      ...lines.closed,
-      ...(begun === null
-        ? []
-        : [
-            { from: begun.newest, to: begun.newest, count: begun.count, reason: 'broken' as const },
-          ]),
-      { from: at, to: at, count: 1, reason: 'broken' },
-    ],
+    lines: [...linesOfCarry(dag.carry), { from: at, to: at, count: 1, reason: 'broken' }],
     next: at,
     nextJitterMs: dag.nextJitterMs,
     carry: null,
     broken,
   };
+}
+
+/**
+ * What a decision that can never be carried out becomes: the cursor goes where it was to go, and what has no run of its own, and
+ * can get none, is written down. `hasRun` tells of the runs that somebody made before.
+ */
+export function withoutRuns(
+  pending: PendingDecision,
+  hasRun: (run: DecidedRun) => boolean,
+  broken: string,
+): PendingDecision {
+  const lost = pending.runs.filter((run) => !hasRun(run));
+  const lines = lost.map(({ logicalDate: at, coalesced }) => ({
+    ...{ from: at, to: at, count: coalesced },
+    reason: 'broken' as const,
+  }));
+  return {
+    ...pending,
+    runs: [],
+    lines: [...pending.lines, ...lines, ...linesOfCarry(pending.carry)],
+    carry: null,
+    broken,
+  };
+}
+
+/** What earlier batches left open, as it is written down when no batch follows. */
+function linesOfCarry(carry: ScheduleState['carry']): DecidedLine[] {
+  const lines = new FireLines(carry?.line ?? null);
+  lines.close();
+  const begun = carry?.folding ?? null;
+  if (begun === null) return [...lines.closed];
+  const { newest, count } = begun;
+  return [...lines.closed, { from: newest, to: newest, count, reason: 'broken' }];
 }
 
 function skippedLine(run: DecidedRun): DecidedLine {

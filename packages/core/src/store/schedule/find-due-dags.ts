@@ -1,6 +1,7 @@
 import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
-import { type DagReading, isDueExpression, readMatching } from './dag-cursor.js';
+import { type DagReading, isDueExpression, isSoundJitter, readMatching } from './dag-cursor.js';
+import { damagedDags } from './dag-damage.js';
 
 /** Fires lie after it; a range that begins here leaves out DAGs without a cursor. */
 const beginning = new Date(0);
@@ -15,7 +16,8 @@ export async function findDueDags(context: StoreContext, limit: number): Promise
 
 /**
  * The DAGs to settle: those with an unfinished decision, then those whose cursor is due by the database's clock, the
- * longest due first.
+ * longest due first. Where there are more than `limit`, neither kind takes more than half from the other: decisions that cannot
+ * be carried out today keep no fire from its turn.
  */
 export async function readDueDags(context: StoreContext, limit: number): Promise<DagReading[]> {
   // The index range is narrowed by an estimate; the server's clock decides. A jittered DAG is read early and left.
@@ -24,15 +26,28 @@ export async function readDueDags(context: StoreContext, limit: number): Promise
     readMatching(context, [{ $match: { 'pending.from': { $gt: beginning } } }, { $limit: limit }]),
     readMatching(context, [
       {
-        $match: { ...live, nextFireAt: { $gt: beginning, $lte: until }, $expr: isDueExpression },
+        $match: {
+          ...live,
+          nextFireAt: { $gt: beginning, $lte: until },
+          pending: null,
+          $expr: isDueExpression,
+        },
       },
       { $sort: { nextFireAt: 1 } },
       { $limit: limit },
     ]),
   ]);
   const byId = new Map([...due, ...unfinished].map((reading) => [reading.dag._id, reading]));
-  const inOrder = new Set([...unfinished, ...due].map(({ dag }) => dag._id));
+  const forDue = Math.min(due.length, Math.ceil(limit / 2));
+  const inOrder = new Set(
+    [...unfinished.slice(0, limit - forDue), ...due].map(({ dag }) => dag._id),
+  );
   return [...inOrder].slice(0, limit).map((id) => byId.get(id)!);
+}
+
+/** Active DAGs whose documents are so damaged that {@link readDueDags} may never find them. */
+export function readDamagedDags(context: StoreContext, limit: number): Promise<DagReading[]> {
+  return readMatching(context, [{ $match: damagedDags }, { $limit: limit }]);
 }
 
 /** The DAGs that fire next, whether or not they are due. */
@@ -57,7 +72,9 @@ export async function earliestFireAt(context: StoreContext): Promise<Date | null
     for (let dag = await cursor.next(); dag !== null; dag = await cursor.next()) {
       const logicalMs = dag.nextFireAt.getTime();
       if (earliestMs !== null && logicalMs >= earliestMs) break;
-      const dueMs = logicalMs + dag.nextJitterMs;
+      // As the question about due fires has it.
+      const dueMs = logicalMs + (isSoundJitter(dag.nextJitterMs) ? dag.nextJitterMs : 0);
+      if (Number.isNaN(dueMs)) continue;
       earliestMs = earliestMs === null ? dueMs : Math.min(earliestMs, dueMs);
     }
   } finally {

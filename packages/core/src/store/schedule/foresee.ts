@@ -9,6 +9,7 @@
 import type { StoreContext } from '../context.js';
 import type { Decided } from './carry-out-pending.js';
 import { readMatching } from './dag-cursor.js';
+import { damageOf } from './dag-damage.js';
 import { decidePending } from './decide-pending.js';
 import { live } from './find-due-dags.js';
 import type { PendingDecision } from './pending-decision.js';
@@ -49,6 +50,7 @@ export async function foresee(
   ]);
   const ours = readings.filter(
     ({ dag }) =>
+      damageOf(dag) === null &&
       dag.carry === null &&
       isForDeciding(dag, dueAt, 'due') &&
       dag.nextFireAt!.getTime() + dag.nextJitterMs === dueAt.getTime(),

@@ -1,7 +1,7 @@
-import { MongoError } from 'mongodb';
 import type { DagDefinition } from '../../model/definition.js';
 import type { DagDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
+import { isLasting } from '../driver-errors.js';
 
 /**
  * The definition of a DAG's current version, or in words why there is none: it is not stored, or what is stored cannot be
@@ -15,7 +15,7 @@ export async function readVersion(
     const known = await context.versions.get(dag._id, dag.version);
     return known?.definition ?? `version ${dag.version} is not in the database`;
   } catch (error) {
-    if (error instanceof MongoError) throw error;
+    if (!isLasting(error)) throw error;
     const reason = error instanceof Error ? error.message : String(error);
     return `version ${dag.version} cannot be read: ${reason}`;
   }

@@ -10,7 +10,7 @@ import { convertDriverError } from '../driver-errors.js';
 import { admitDags } from '../operations/admit-dags.js';
 import type { SettleDueParams, SettledDags } from '../verbs/dag-verbs.js';
 import type { Admit } from './carry-out-pending.js';
-import { readDueDags } from './find-due-dags.js';
+import { readDamagedDags, readDueDags } from './find-due-dags.js';
 import { takeForeseen } from './foresee.js';
 import { type SettledBatch, settleForeseen, settleRead } from './settle-schedule.js';
 
@@ -23,6 +23,7 @@ export async function settleDue(
   { limit, mayGoOn = () => true, onReady }: SettleDueParams,
 ): Promise<SettledDags> {
   const failed: SettledDags['failed'][number][] = [];
+  const broken: SettledDags['broken'][number][] = [];
   const notAdmitted: unknown[] = [];
   let recorded = 0;
   const admit: Admit = async (begun) => {
@@ -33,9 +34,8 @@ export async function settleDue(
   const count = (settled: SettledBatch) => {
     recorded += settled.recorded;
     if (settled.more) more = true;
-    for (const [dagId, error] of settled.failed) {
-      failed.push({ dagId, error: convertDriverError(error) });
-    }
+    failed.push(...failuresOf(settled));
+    broken.push(...markedOf(settled));
   };
   let more = false;
   const foreseen = takeForeseen(context);
@@ -50,7 +50,24 @@ export async function settleDue(
       if (mayGoOn()) count(await settleRead(context, some, 'due', admit));
     }
   }
-  return { recorded, more, failed, notAdmitted };
+  return { recorded, more, failed, broken, notAdmitted };
+}
+
+/** See {@link DagVerbs.settleDamaged}. */
+export async function settleDamaged(
+  context: StoreContext,
+  limit: number,
+): Promise<SettledDags['broken']> {
+  const readings = await readDamagedDags(context, limit);
+  return readings.length === 0 ? [] : markedOf(await settleRead(context, readings, 'due'));
+}
+
+function failuresOf({ failed }: SettledBatch): SettledDags['failed'] {
+  return [...failed].map(([dagId, error]) => ({ dagId, error: convertDriverError(error) }));
+}
+
+function markedOf({ broken }: SettledBatch): SettledDags['broken'] {
+  return [...broken].map(([dagId, reason]) => ({ dagId, reason }));
 }
 
 function* portionsOf<T>(all: readonly T[]): Iterable<readonly T[]> {

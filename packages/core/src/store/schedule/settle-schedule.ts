@@ -21,13 +21,18 @@
  * before anything new is decided. After 3: done. A process that was asleep in 2 repeats writes that are there already,
  * and its 3 matches nothing. Deploys, pauses and retirements ask for `pending: null` in their own compare-and-sets, so a
  * decision is never carried out under another revision than its own.
+ *
+ * What can never be carried out, and what is damaged, is replaced by a decision that marks the DAG broken: mark-broken.ts.
  */
 import { NotFoundError } from '../../errors.js';
 import type { StoreContext } from '../context.js';
+import { isLasting } from '../driver-errors.js';
 import type { SettleResult } from '../verbs/dag-verbs.js';
-import { type Admit, type CarriedOut, carryOutPending, type Decided } from './carry-out-pending.js';
+import { type Admit, type CarriedOut, carryOutEach, type Decided } from './carry-out-pending.js';
 import { type DagReading, isDueExpression, isReachedExpression, readDags } from './dag-cursor.js';
+import { damageOf } from './dag-damage.js';
 import { decidePending } from './decide-pending.js';
+import { giveUpPending, markBroken } from './mark-broken.js';
 import type { SettleMode } from './pending-decision.js';
 import { readVersion } from './read-version.js';
 import { hasMore, isForDeciding } from './schedule-state.js';
@@ -69,11 +74,14 @@ async function settleOne(
 /** What became of DAGs that were settled together; `more`: of one of them more is due now. */
 export interface SettledBatch extends CarriedOut {
   readonly more: boolean;
+  /** DAGs that this call found unable to go on, and why: they are marked. */
+  readonly broken: ReadonlyMap<string, string>;
 }
 
 /**
  * Settles DAGs as they were read, each step for all of them in one operation: DAGs that fire at one instant wait for each
- * other no longer than for the database. A DAG that fails is named and keeps none of the others from their turn.
+ * other no longer than for the database. A DAG that fails is named and keeps none of the others from their turn; one that can
+ * never go on is marked broken, which is no failure.
  */
 export async function settleRead(
   context: StoreContext,
@@ -81,11 +89,13 @@ export async function settleRead(
   mode: SettleMode,
   admit?: Admit,
 ): Promise<SettledBatch> {
-  const unfinished = readings.flatMap(({ dag }) =>
+  const broken = new Map<string, string>();
+  const { sound, open: marked } = await markDamaged(context, readings, broken);
+  const unfinished = sound.flatMap(({ dag }) =>
     dag.pending === null ? [] : [{ dag, pending: dag.pending }],
   );
   // Told from the documents by the clock of the reading; {@link storePending} repeats it on the server.
-  const forDeciding = readings.filter(({ dag, now }) => isForDeciding(dag, now, mode));
+  const forDeciding = sound.filter(({ dag, now }) => isForDeciding(dag, now, mode));
   await context.versions.warm(forDeciding.map(({ dag }) => dag));
   const decided = await Promise.all(
     forDeciding.map(async ({ dag, now }) => ({
@@ -93,15 +103,57 @@ export async function settleRead(
       pending: decidePending(dag, await readVersion(context, dag), now, mode),
     })),
   );
-  const open = [...unfinished, ...(await storePending(context, decided, mode))];
-  const done = await carryOutPending(context, open, admit);
+  const stored = await storePending(context, decided, mode);
   const nowOf = new Map(readings.map(({ dag, now }) => [dag._id, now]));
+  const isMore = ({ dag, pending }: Decided) => hasMore(pending, nowOf.get(dag._id)!, mode);
+  // What came due now does not wait for what others left, which may be what cannot be carried out.
+  const now = await carryOut(context, stored, isMore, admit);
+  const left = await carryOut(context, [...marked, ...unfinished], isMore, admit);
   return {
-    ...done,
-    more: open.some(
-      ({ dag, pending }) =>
-        !done.failed.has(dag._id) && hasMore(pending, nowOf.get(dag._id)!, mode),
+    created: new Map([...now.created, ...left.created]),
+    recorded: now.recorded + left.recorded,
+    failed: new Map([...now.failed, ...left.failed]),
+    broken: new Map([...broken, ...now.broken, ...left.broken]),
+    more: now.more || left.more,
+  };
+}
+
+/** Carries decisions out; one that never can be is replaced by one that marks its DAG broken, and that is carried out. */
+async function carryOut(
+  context: StoreContext,
+  open: readonly Decided[],
+  isMore: (one: Decided) => boolean,
+  admit?: Admit,
+): Promise<SettledBatch> {
+  const { created, ...done } = await carryOutEach(context, open, admit);
+  const failed = new Map(done.failed);
+  const ended: Decided[] = [];
+  let { recorded } = done;
+  for (const one of open) {
+    const error = failed.get(one.dag._id);
+    if (error === undefined || !isLasting(error)) continue;
+    failed.delete(one.dag._id);
+    const reason = `a decision about its fires cannot be carried out: ${messageOf(error)}`;
+    const left = await giveUpPending(context, one, reason);
+    if (left !== null) ended.push(left);
+  }
+  if (ended.length > 0) {
+    const last = await carryOutEach(context, ended);
+    recorded += last.recorded;
+    for (const [dagId, error] of last.failed) failed.set(dagId, error);
+  }
+  const through = [...open, ...ended].filter(({ dag }) => !failed.has(dag._id));
+  const broken = new Map(
+    through.flatMap(({ dag, pending }) =>
+      pending.broken === null ? [] : [[dag._id, pending.broken] as const],
     ),
+  );
+  return {
+    created,
+    recorded,
+    failed,
+    broken,
+    more: through.some((one) => !broken.has(one.dag._id) && isMore(one)),
   };
 }
 
@@ -113,7 +165,35 @@ export async function settleForeseen(
   admit: Admit,
 ): Promise<SettledBatch> {
   const open = await storePending(context, decided, 'due', untilAt);
-  return { ...(await carryOutPending(context, open, admit)), more: true };
+  return { ...(await carryOut(context, open, () => true, admit)), more: true };
+}
+
+/** Takes damaged DAGs out of the way, and answers with the others, and with what is to be carried out of the damaged ones. */
+async function markDamaged(
+  context: StoreContext,
+  readings: readonly DagReading[],
+  broken: Map<string, string>,
+): Promise<{ readonly sound: readonly DagReading[]; readonly open: readonly Decided[] }> {
+  const sound: DagReading[] = [];
+  const open: Decided[] = [];
+  for (const reading of readings) {
+    const { dag } = reading;
+    const damage = damageOf(dag);
+    // A retired or broken DAG decides nothing; what it was doing it may finish.
+    const isIdle = (dag.state !== 'active' || dag.broken !== null) && dag.pending === null;
+    if (damage === null || isIdle) {
+      sound.push(reading);
+      continue;
+    }
+    const left = await markBroken(context, reading, damage);
+    if (left === 'marked') broken.set(dag._id, damage);
+    else if (left !== null) open.push(left);
+  }
+  return { sound, open };
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 /**

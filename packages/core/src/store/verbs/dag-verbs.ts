@@ -32,6 +32,8 @@ export interface SettledDags {
   readonly more: boolean;
   /** DAGs that failed; they stay as they were and keep nobody else from their turn. */
   readonly failed: readonly { readonly dagId: string; readonly error: unknown }[];
+  /** DAGs that were found unable to go on; they are marked broken, and in nobody's way. */
+  readonly broken: readonly { readonly dagId: string; readonly reason: string }[];
   /** Why runs that were made could not be admitted; they are queued. */
   readonly notAdmitted: readonly unknown[];
 }
@@ -77,6 +79,11 @@ export interface DagVerbs {
    * it made, before the cursors are moved.
    */
   settleDue(params: SettleDueParams): Promise<SettledDags>;
+  /**
+   * Marks active DAGs broken whose documents are so damaged that {@link DagVerbs.settleDue} would never look at them: a cursor
+   * that is no date, say. Deploying them again mends them. Answers with those. Repeatable.
+   */
+  settleDamaged(limit: number): Promise<SettledDags['broken']>;
 
   /**
    * Decides what is due at `dueAt`, an instant that {@link DagVerbs.earliestFireAt} gave, before it comes: a `settleDue` that
