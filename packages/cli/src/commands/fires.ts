@@ -50,7 +50,7 @@ export const command: Command = {
               instant(fire.from),
               instant(fire.to),
               fire.localFrom ?? '-',
-              String(fire.count),
+              fire.count === 0 ? '?' : String(fire.count),
               fire.reason,
               fire.runId ?? '-',
               fire.note ?? '',

@@ -128,6 +128,7 @@ export interface FireRecord {
   /** First and last logical date; the same for one fire. */
   readonly from: Date;
   readonly to: Date;
+  /** 0: nobody knows, since no schedule could tell the dates; `from` and `to` are the ends of that time then. */
   readonly count: number;
   readonly reason: FireReason;
   /** The run that stands for it (coalesced, overlap), when there is one. */

@@ -7,7 +7,8 @@
  * Order:
  * 1. The version is stored. Nothing points to it yet; dying here leaves a version that nobody uses.
  * 2. Where schedule or policy changes, what the old one owes is settled, by the old one (settle-schedule.ts, each batch with its
- *    own stored decision). Dying here leaves the old DAG, settled up to now, as any leader would have.
+ *    own stored decision). Dying here leaves the old DAG, settled up to now, as any leader would have. Of a schedule that is broken
+ *    the dates since then are written down instead (settle-broken.ts).
  * 3. One write makes the version current. It names the version, revision and cursor that were read, asks for
  *    `pending: null`, and asks the server that nothing of the old schedule is due: so every fire of the old schedule before
  *    this write is settled under the old one, and the new cursor lies after it.
@@ -30,6 +31,7 @@ import {
 import { busy, maxTries } from '../schedule/lost-races.js';
 import { readVersion } from '../schedule/read-version.js';
 import { afterReplace, modeBeforeReplace } from '../schedule/schedule-state.js';
+import { settleBroken } from '../schedule/settle-broken.js';
 import { settleAll } from '../schedule/settle-schedule.js';
 import type { DeployParams, DeployResult } from '../verbs/dag-verbs.js';
 import { encodeDefinition, versionKey } from '../version-cache.js';
@@ -38,7 +40,7 @@ import { changeOf, hasSameSchedule, hasSameScheduling } from './dag-change.js';
 /**
  * Stores the version and makes it current; see the file's head for the order. An unchanged DAG is not written at all; an
  * unchanged schedule keeps its cursor; a first deploy, and one that brings a retired or broken DAG back, starts at the
- * database's now. Idempotent. Throws ConflictError when another project owns the id, OptionError for a schedule that cannot
+ * database's now; what the broken one let pass goes to `fires`. Idempotent. Throws ConflictError when another project owns the id, OptionError for a schedule that cannot
  * be evaluated here.
  */
 export async function deployDag(
@@ -108,7 +110,8 @@ async function makeCurrent(
   dag: DagDocument | null,
 ): Promise<boolean> {
   if (dag === null) return insertDag(context, params);
-  if (dag.state === 'retired' || dag.broken !== null) return restartDag(context, params, dag);
+  if (dag.state === 'retired') return reviveDag(context, params, dag);
+  if (dag.broken !== null) return mendDag(context, params, dag);
   const old = await readVersion(context, dag);
   if (typeof old !== 'string' && hasSameScheduling(old, params.definition)) {
     return replaceVersion(context, params, dag);
@@ -144,8 +147,8 @@ async function insertDag(context: StoreContext, params: DeployParams): Promise<b
   }
 }
 
-/** A DAG that fired nothing for a while, or could not: it goes on at the present and owes nothing for the gap. */
-async function restartDag(
+/** A DAG that was retired: it goes on at the present and owes nothing for the gap. */
+async function reviveDag(
   context: StoreContext,
   params: DeployParams,
   dag: DagDocument,
@@ -153,6 +156,37 @@ async function restartDag(
   const now = await context.clock.read();
   const cursor = startAfter(dag._id, params, now);
   return compareAndSet(context, params, dag, { state: dag.state, broken: dag.broken }, cursor);
+}
+
+/** A DAG that could not fire: it goes on at the present, and the dates of the gap are written down. */
+async function mendDag(
+  context: StoreContext,
+  params: DeployParams,
+  before: DagDocument,
+): Promise<boolean> {
+  const dagId = before._id;
+  const { definition } = params;
+  const source = await settleBroken(context, dagId, definition);
+  const reading = await readDag(context, dagId);
+  if (reading === null || reading.dag.state !== 'active' || reading.dag.broken === null)
+    return false;
+  const { dag, now } = reading;
+  const old = await readVersion(context, dag);
+  const isSame = typeof old !== 'string' && hasSameSchedule(old, definition);
+  const { scheduledFrom: _, ...cursor } = startAfter(dagId, params, now);
+  // Where the dates of the gap are its own, the schedule answers for them; and for what was before, where it was in force then.
+  const answersFrom = source === 'next' ? earlier(before.nextFireAt, now) : now;
+  const since = source === 'current' && isSame ? {} : { scheduledFrom: answersFrom };
+  const guard = {
+    state: 'active',
+    broken: dag.broken,
+    $expr: { $not: [isReachedExpression] },
+  } as const;
+  return compareAndSet(context, params, dag, guard, { ...cursor, ...since });
+}
+
+function earlier(one: Date | null, other: Date): Date {
+  return one !== null && one < other ? one : other;
 }
 
 /** Only the code changes: cursor, revision and pause stay as they are, to the byte. */

@@ -1,13 +1,14 @@
 import type { StoreContext } from '../context.js';
 import { cancelHeldRuns } from '../operations/cancel-held-runs.js';
-import { isDueExpression, readDag } from '../schedule/dag-cursor.js';
+import { isDueExpression, isReachedExpression, readDag } from '../schedule/dag-cursor.js';
 import { busy, maxTries } from '../schedule/lost-races.js';
 import { afterRetire } from '../schedule/schedule-state.js';
+import { settleBroken } from '../schedule/settle-broken.js';
 import { settleAll } from '../schedule/settle-schedule.js';
 
 /**
  * Stops the schedule of a DAG that left the code. A decision that is stored already is carried out; fires that are due and
- * not decided become lines (`skipped`, or `paused` inside a pause): nothing new runs. Runs that exist go on, queued ones too, but for
+ * not decided become lines (`skipped`, `paused` inside a pause, or `broken`): nothing new runs. Runs that exist go on, queued ones too, but for
  * those that a pause holds: nobody resumes it, so they are cancelled. History stays.
  * Idempotent: false when there is no such DAG in `project`, or it is retired already.
  *
@@ -24,6 +25,7 @@ export async function retireDag(
     if (before === null || before.dag.project !== project) return false;
     if (before.dag.state === 'retired') return false;
     await settleAll(context, dagId, 'retire');
+    await settleBroken(context, dagId);
     const settled = await readDag(context, dagId);
     if (settled === null) return false;
     const { dag } = settled;
@@ -35,8 +37,8 @@ export async function retireDag(
         state: 'active',
         pending: null,
         carry: null,
-        // A broken schedule has written its fire down and decides nothing any more.
-        $expr: { $or: [{ $ne: ['$broken', null] }, { $not: [isDueExpression] }] },
+        broken: dag.broken,
+        $expr: { $not: [dag.broken === null ? isDueExpression : isReachedExpression] },
       },
       [{ $set: { ...afterRetire(dag), retiredAt: '$$NOW' } }],
     );

@@ -4,7 +4,8 @@
  * What history permits: a DAG's document has its present schedule, from when on it owes its fires (`scheduledFrom`: the first
  * deploy, or the last one that changed the schedule or brought the DAG back) and its cursor. So all fires after the one
  * and before the other must be accounted for, whatever pauses, policies and outages there were. Fires of earlier schedules
- * are not gone through again: nothing remembers how long each was in force. A run that retention removed is remembered by its slot.
+ * are not gone through again: nothing remembers how long each was in force. The time in which a schedule was broken is gone through
+ * where the deploy that mended it had the dates from the schedule that holds now (deploy-dag.ts). A run that retention removed is remembered by its slot.
  */
 import { dateSlot } from '../../model/ids.js';
 import { firstDateAfter, firstFireAfter } from '../../time/misfire/due-fires.js';
@@ -80,7 +81,8 @@ class Spans {
   constructor(lines: readonly FireDocument[]) {
     for (const line of lines) {
       this.#single.set(line.from.getTime(), line);
-      if (line.count > 1) this.#spans.push(line);
+      // A count of 0 is a span of which nobody knows how many dates it has.
+      if (line.count !== 1) this.#spans.push(line);
     }
   }
 

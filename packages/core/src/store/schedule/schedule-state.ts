@@ -109,7 +109,9 @@ export function modeBeforeReplace(dag: ScheduleState, keepsCursor: boolean): Set
 /** True when another schedule, or with `keepsCursor` another policy, may take over at `now`: the old one owes nothing. */
 export function mayReplace(dag: ScheduleState, now: Date, keepsCursor: boolean): boolean {
   if (dag.pending !== null || dag.carry !== null) return false;
-  if (dag.state !== 'active' || dag.broken !== null || dag.nextFireAt === null) return true;
+  if (dag.state !== 'active' || dag.nextFireAt === null) return true;
+  // What a broken schedule let pass is written down first: settle-broken.ts.
+  if (dag.broken !== null) return dag.nextFireAt > now;
   // What a pause holds back is left to its resume where the instants stay.
   return keepsCursor ? dag.pausedAt !== null || !isDue(dag, now) : dag.nextFireAt > now;
 }
@@ -129,7 +131,8 @@ export function afterReplace(dag: ScheduleState, { nextFireAt, nextJitterMs }: C
 /** True when the DAG may retire at `now`: what is due is written down. */
 export function mayRetire(dag: ScheduleState, now: Date): boolean {
   if (dag.state !== 'active' || dag.pending !== null || dag.carry !== null) return false;
-  return dag.broken !== null || !isDue(dag, now);
+  if (dag.broken !== null) return dag.nextFireAt === null || dag.nextFireAt > now;
+  return !isDue(dag, now);
 }
 
 /** The schedule ends. */

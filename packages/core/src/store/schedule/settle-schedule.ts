@@ -200,7 +200,7 @@ function messageOf(error: unknown): string {
  * Step 1. Answers with what is to be carried out: where another process decided, or changed the DAG, since it was read, that
  * is the other's decision or nothing.
  */
-async function storePending(
+export async function storePending(
   context: StoreContext,
   decided: readonly Decided[],
   mode: SettleMode,
@@ -220,6 +220,8 @@ async function storePending(
           nextFireAt: dag.nextFireAt,
           scheduleRev: dag.scheduleRev,
           pending: null,
+          // What could not be decided is not decided twice: its line is written.
+          broken: dag.broken,
           $expr: untilAt === undefined ? isTime : { $and: [isTime, { $lt: ['$$NOW', untilAt] }] },
         },
         update: { $set: { pending } },

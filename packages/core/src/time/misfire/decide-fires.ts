@@ -38,6 +38,7 @@ export function decideFires(input: DecideFiresInput): FireDecision {
   const decide = policyOf(input, owed, draft);
   for (const fire of due) {
     if (fire.isExcluded) draft.line(fire, 'excluded');
+    else if (input.instead !== undefined) draft.line(fire, input.instead);
     else if (!decidePaused(fire, input, owed, draft)) decide(fire);
     draft.pass(fire);
   }

@@ -1,6 +1,6 @@
 import type { DataInterval } from '../schedule/fires.js';
 import type { Schedule } from '../schedule/schedule.js';
-import type { FireLine, OpenLine } from './fire-lines.js';
+import type { FireLine, OpenLine, UnrunReason } from './fire-lines.js';
 import type { PausedSpan } from './paused-spans.js';
 
 /** The misfire policy of a DAG, in milliseconds. */
@@ -35,6 +35,8 @@ export interface DecideFiresInput {
    * holds of them. When a fire is due stays what it is: pauses and grace ask for that. Default false.
    */
   readonly isEnding?: boolean;
+  /** No fire becomes a run: each that is not excluded is a line with this reason. */
+  readonly instead?: UnrunReason;
   /** Fires in one batch; default 1,000. */
   readonly limit?: number;
 }
