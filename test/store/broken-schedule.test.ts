@@ -5,6 +5,7 @@
 import { Binary } from 'mongodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { DagDefinition } from '../../packages/core/src/model/definition.js';
+import { dateSlot } from '../../packages/core/src/model/ids.js';
 import { encodeDefinition, versionKey } from '../../packages/core/src/store/version-cache.js';
 import {
   atEveryDeath,
@@ -136,6 +137,23 @@ describe('the deploy that mends a schedule', () => {
     expect(unknown!.from.getTime()).toBe(first!.from.getTime() + 1);
     expect(unknown!.to > new Date(dates[2]!)).toBe(true);
     expect(await bench.dag(id)).toMatchObject({ broken: null, nextFireAt: null });
+  });
+
+  test('writes no line for a date that has a run', async () => {
+    const { id, dates } = await broken(3, unknownZone);
+    // A decision had made it before what was stored of that decision was damaged.
+    const [date] = dates;
+    const logicalDate = new Date(date!);
+    await bench.collections.fires.deleteMany({ dagId: id });
+    const sound = definitionOf(id, everyHour, { description: 'sound' });
+    await bench.collections.slots.insertOne({
+      ...{ _id: `${id}/${dateSlot(logicalDate)}`, dagId: id, slot: dateSlot(logicalDate) },
+      ...{ runId: 'gone', outcome: 'succeeded', logicalDate, dataInterval: null, generation: 0 },
+      ...{ coalesced: 1, openEpoch: 0, closedAt: logicalDate, expireAt: null },
+    });
+    await bench.store.deployDag(deployment(sound));
+    expect(await bench.ledger(id)).toEqual(allBroken(dates.slice(1)));
+    expect((await audit(id)).violations).toEqual([]);
   });
 
   test('replaces what is stored of an equal version and cannot be read', async () => {

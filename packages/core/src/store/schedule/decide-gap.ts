@@ -11,12 +11,14 @@ const firesAtOnce = 10_000;
 /**
  * Decides one batch of the dates that a broken schedule has let pass, up to `now`: each a `broken` line, or `excluded`. Pure. The
  * DAG stays broken: only its cursor moves. `schedule` is what tells the dates. Without one, or where it fails, one line stands
- * for all of them; its count of 0 says that nobody knows how many they are, and there is no cursor then.
+ * for all of them; its count of 0 says that nobody knows how many they are, and there is no cursor then. `isMade`: the date at the
+ * cursor has a run.
  */
 export function decideGap(
   dag: ScheduleState,
   schedule: Schedule | undefined,
   now: Date,
+  isMade: boolean,
 ): PendingDecision {
   const from = dag.nextFireAt!;
   const decision = {
@@ -27,7 +29,9 @@ export function decideGap(
     broken: dag.broken,
   } as const;
   try {
-    if (schedule !== undefined) return { ...decision, ...decide(dag, from, schedule, now) };
+    if (schedule !== undefined) {
+      return { ...decision, ...decide(dag, isMade, schedule, now) };
+    }
   } catch {
     // It could tell its first date, and cannot tell all.
   }
@@ -39,18 +43,19 @@ export function decideGap(
     count: 0,
     reason: 'broken',
   } as const;
-  const lines = [...begun.closed, brokenAt(from), unknown];
+  const lines = [...begun.closed, ...(isMade ? [] : [brokenAt(from)]), unknown];
   return { ...decision, runs: [], lines, next: null, nextJitterMs: 0, carry: null };
 }
 
 type Decided = Pick<PendingDecision, 'runs' | 'lines' | 'next' | 'nextJitterMs' | 'carry'>;
 
-function decide(dag: ScheduleState, cursor: Date, schedule: Schedule, now: Date): Decided {
+function decide(dag: ScheduleState, isMade: boolean, schedule: Schedule, now: Date): Decided {
   const { carry } = dag;
-  // The date at the cursor has its line since it could not be decided. A span that begins with it would meet that line in its key,
-  // so it stands by itself.
+  const cursor = dag.nextFireAt!;
+  // The date at the cursor has its line, mostly, since it could not be decided. A span that begins with it would meet that line in
+  // its key, so it stands by itself.
   const first = carry === null ? firstDateAfter(schedule, dag._id, cursor) : dag;
-  const before = carry === null ? [brokenAt(cursor)] : [];
+  const before = carry === null && !isMade ? [brokenAt(cursor)] : [];
   if (first === null || first.nextFireAt === null) {
     return { runs: [], lines: before, next: null, nextJitterMs: 0, carry: null };
   }

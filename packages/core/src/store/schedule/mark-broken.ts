@@ -68,7 +68,7 @@ export async function giveUpPending(
 }
 
 /** Slots of these dates that have a run, or had one. */
-async function madeOf(
+export async function madeOf(
   context: StoreContext,
   dagId: string,
   dates: readonly Date[],

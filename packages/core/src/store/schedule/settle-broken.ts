@@ -14,6 +14,7 @@ import type { StoreContext } from '../context.js';
 import { carryOutPending } from './carry-out-pending.js';
 import { cursorAfter, readDag } from './dag-cursor.js';
 import { decideGap } from './decide-gap.js';
+import { madeOf } from './mark-broken.js';
 import { readVersion } from './read-version.js';
 import { settleAll, storePending } from './settle-schedule.js';
 
@@ -49,7 +50,8 @@ export async function settleBroken(
     const chosen = choices.find(({ schedule }) => tellsDates(dag, schedule));
     source = chosen?.source ?? null;
     if (dag.nextFireAt > now) return source;
-    const pending = decideGap(dag, chosen?.schedule, now);
+    const made = await madeOf(context, dagId, [dag.nextFireAt]);
+    const pending = decideGap(dag, chosen?.schedule, now, made.size > 0);
     const stored = await storePending(context, [{ dag, pending }], 'replace');
     const { failed } = await carryOutPending(context, stored);
     if (failed.has(dagId)) throw failed.get(dagId);
