@@ -148,6 +148,20 @@ describe('feeding', () => {
     expect(await countsOf(id)).toMatchObject({ state: 'succeeded', succeeded: 3 });
   });
 
+  test('goes on with the others when one that was paused cannot be counted', async () => {
+    const paused = await backfillOf(1);
+    await bench.store.pauseBackfill(paused.id);
+    await bench.collections.backfills.updateOne(
+      { _id: paused.id },
+      { $set: { openRunIds: [5 as unknown as string] } },
+    );
+    const sound = await backfillOf(1);
+    await expect(bench.store.feedBackfills()).rejects.toThrow();
+    expect(await countsOf(sound.id)).toMatchObject({ running: 1 });
+    await bench.collections.backfills.deleteOne({ _id: paused.id });
+    await bench.store.cancelBackfill(sound.id);
+  });
+
   test('goes on with the others when one backfill cannot be fed', async () => {
     const broken = await backfillOf(1);
     await bench.collections.backfills.updateOne(
@@ -157,6 +171,16 @@ describe('feeding', () => {
     const sound = await backfillOf(1);
     await expect(bench.store.feedBackfills()).rejects.toMatchObject({ code: 'not-found' });
     expect(await countsOf(sound.id)).toMatchObject({ running: 1 });
+    // Nor does its own caller hear of others.
+    const another = await backfillOf(1);
+    const unfed = await backfillOf(1);
+    expect(await bench.store.feedBackfills({ only: another.id })).toBe(1);
+    expect(await countsOf(another.id)).toMatchObject({ running: 1 });
+    expect(await countsOf(unfed.id)).toMatchObject({ running: 0 });
+    await expect(bench.store.feedBackfills({ only: broken.id })).rejects.toMatchObject({
+      code: 'not-found',
+    });
+    for (const { id } of [another, unfed]) await bench.store.cancelBackfill(id);
     await bench.store.cancelBackfill(broken.id);
   });
 });

@@ -1,6 +1,7 @@
 import type { Command } from '../command-line/command.js';
 import { controlWords } from '../output/backfill-text.js';
 import { backfillJson, toJson } from '../output/shapes.js';
+import { feedNow } from '../session/feed-now.js';
 import { requireBackfill } from '../session/require.js';
 import { withSession } from '../session/with-session.js';
 import { exitCodes } from '../terminal/exit-codes.js';
@@ -16,7 +17,7 @@ export const command: Command = {
       const before = await requireBackfill(store, args.backfill);
       const backfill = await store.resumeBackfill(args.backfill);
       // The leader would do it at its next tick; the first runs need not wait for it.
-      await store.feedBackfills();
+      await feedNow(store, backfill.id, context.terminal);
       print(
         context.terminal,
         args.json

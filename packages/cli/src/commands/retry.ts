@@ -2,6 +2,7 @@ import { UsageError } from '@flowline/core';
 import type { Command } from '../command-line/command.js';
 import { toJson } from '../output/shapes.js';
 import { counted } from '../output/words.js';
+import { feedNow } from '../session/feed-now.js';
 import { watchRun } from '../session/watch-run.js';
 import { withSession } from '../session/with-session.js';
 import { exitCodes } from '../terminal/exit-codes.js';
@@ -41,7 +42,7 @@ export const command: Command = {
       });
       // The leader would do it at its next tick; a person should not have to wait for it.
       if (backfillId === null) await store.admitRuns(dagId);
-      else await store.feedBackfills();
+      else await feedNow(store, backfillId, context.terminal);
       if (args.wait) {
         if (!args.json) note(context.terminal, `again: ${jobs.join(', ')}`);
         return watchRun(store, args.run, args.json === true, context);

@@ -1,5 +1,11 @@
 import { UsageError } from '@flowline/core';
-import { type BackfillPlan, type BackfillRequest, parseDateRange } from '@flowline/core/internal';
+import {
+  type Backfill,
+  type BackfillPlan,
+  type BackfillRequest,
+  parseDateRange,
+  type Store,
+} from '@flowline/core/internal';
 import type { CommandContext } from '../command-line/command.js';
 import { wholeFlag } from '../command-line/values.js';
 import { backfillLine } from '../output/backfill-text.js';
@@ -9,6 +15,7 @@ import { counted, instant } from '../output/words.js';
 import { exitCodes } from '../terminal/exit-codes.js';
 import { note, print } from '../terminal/terminal.js';
 import { estimateEnd, pastDurations } from './estimate-end.js';
+import { feedNow } from './feed-now.js';
 import { requireDag } from './require.js';
 import { watchBackfill } from './watch-backfill.js';
 import type { Session } from './with-session.js';
@@ -83,8 +90,24 @@ export async function startBackfill(
   // stdout is for the result; the plan goes before it, where a person sees it.
   if (!flags.json) note(terminal, planText(plan, 5, terminal));
   const backfill = await store.createBackfill(request);
+  try {
+    return await tell(store, backfill, flags, context);
+  } catch (error) {
+    // Whatever went wrong since then, it will be worked through.
+    note(terminal, `backfill ${backfill.id} is stored: flow backfill show ${backfill.id}`);
+    throw error;
+  }
+}
+
+async function tell(
+  store: Store,
+  backfill: Backfill,
+  flags: Pick<StartBackfillFlags, 'wait' | 'json'>,
+  context: CommandContext,
+): Promise<number> {
+  const { terminal } = context;
   // The leader would do it at its next tick; the first runs need not wait for it.
-  await store.feedBackfills();
+  await feedNow(store, backfill.id, terminal);
   if (flags.wait) return watchBackfill(store, backfill.id, flags.json === true, context);
   const now = (await store.getBackfill(backfill.id)) ?? backfill;
   const end = estimateEnd(store, now, await pastDurations(store, now));

@@ -164,7 +164,8 @@ export class FlowClient {
     const { store } = await this.#open();
     const { dagId, backfillId, jobs } = await store.retryRun(runId, options);
     // Only spares the wait for the leader's next tick, as in trigger().
-    const admitting = backfillId === null ? store.admitRuns(dagId) : store.feedBackfills();
+    const admitting =
+      backfillId === null ? store.admitRuns(dagId) : store.feedBackfills({ only: backfillId });
     await admitting.catch(() => {});
     return { jobs };
   }

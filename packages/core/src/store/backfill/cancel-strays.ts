@@ -1,6 +1,7 @@
 import { isFlowError } from '../../errors.js';
 import type { StoreContext } from '../context.js';
 import { cancelRun } from '../operations/cancel-run.js';
+import { workThrough } from '../operations/work-through.js';
 
 const strayRunsAtOnce = 1_000;
 
@@ -20,13 +21,13 @@ export async function cancelStrays(context: StoreContext): Promise<void> {
     .find({ _id: { $in: ids }, state: { $in: ['running', 'paused'] } }, { projection: { _id: 1 } })
     .toArray();
   const living = new Set(open.map((backfill) => backfill._id));
-  for (const run of queued) {
-    if (living.has(run.backfillId!)) continue;
+  const strays = queued.filter((run) => !living.has(run.backfillId!));
+  await workThrough(strays, async (run) => {
     try {
       await cancelRun(context, run._id, `backfill ${run.backfillId} has ended`);
     } catch (error) {
       // Gone meanwhile.
       if (!isFlowError(error, 'not-found')) throw error;
     }
-  }
+  });
 }

@@ -25,7 +25,9 @@ import { inputsOfPart, readResults } from '../operations/leave-out-tasks.js';
 import { openingOf, type RunOpening } from '../operations/place-key.js';
 import { startRuns } from '../operations/start-run.js';
 import { takePlace } from '../operations/take-place.js';
+import { worstOf } from '../operations/work-through.js';
 import { fromPayload } from '../payload/payload.js';
+import type { FeedOptions } from '../verbs/backfill-verbs.js';
 import { cancelStrays } from './cancel-strays.js';
 import { type CountedRun, countBackfillRun, endBackfill, isDone } from './count-backfill-run.js';
 import { countClosed, countedFields } from './count-closed.js';
@@ -34,39 +36,39 @@ const backfillsAtOnce = 1_000;
 
 /**
  * Creates and admits the next runs of every running backfill, up to its `maxActive`; counts runs that closed unnoticed; ends
- * backfills that are done. `placesOnly` is for whoever has just closed a run: nothing but room is looked for. Returns how
+ * backfills that are done. `placesOnly` is for whoever has just closed a run: nothing but room is looked for. `only` is for
+ * whoever has just made or resumed this backfill: it is fed like by a leader, and no other one is looked at. Returns how
  * many runs were admitted. Repeatable. One backfill that fails does not stop the others:
  * the first error is thrown at the end.
  */
 export async function feedBackfills(
   context: StoreContext,
-  options: { readonly placesOnly?: boolean } = {},
+  options: FeedOptions = {},
 ): Promise<number> {
   const { backfills } = context.collections;
-  const isThorough = options.placesOnly !== true;
-  if (isThorough) {
-    await cancelStrays(context);
+  const { placesOnly = false, only } = options;
+  const errors: unknown[] = [];
+  const attempt = (work: () => Promise<unknown>) => work().catch((error) => errors.push(error));
+  if (!placesOnly && only === undefined) {
+    await attempt(() => cancelStrays(context));
     const ended = await backfills
       .find({ state: { $in: ['paused', 'cancelled'] }, 'openRunIds.0': { $exists: true } })
       .limit(backfillsAtOnce)
       .toArray();
-    for (const backfill of ended) await countClosed(context, backfill);
+    for (const backfill of ended) await attempt(() => countClosed(context, backfill));
   }
   const running = await backfills
-    .find({ state: 'running' })
+    .find({ state: 'running', ...(only === undefined ? {} : { _id: only }) })
     .sort({ createdAt: 1 })
     .limit(backfillsAtOnce)
     .toArray();
   let admitted = 0;
-  const errors: unknown[] = [];
   for (const backfill of running) {
-    try {
-      admitted += await new Feeding(context, backfill).run(isThorough);
-    } catch (error) {
-      errors.push(error);
-    }
+    await attempt(async () => {
+      admitted += await new Feeding(context, backfill).run(!placesOnly);
+    });
   }
-  if (errors.length > 0) throw errors[0];
+  if (errors.length > 0) throw worstOf(errors);
   return admitted;
 }
 

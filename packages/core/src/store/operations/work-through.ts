@@ -1,5 +1,7 @@
+import { isPassing } from '../driver-errors.js';
+
 /**
- * Repairs item by item. One that fails does not keep the others from their turn; the first error is thrown at the end, so
+ * Repairs item by item. One that fails does not keep the others from their turn; an error is thrown at the end, so
  * that it is seen and the whole is tried again.
  */
 export async function workThrough<T>(
@@ -14,5 +16,10 @@ export async function workThrough<T>(
       errors.push(error);
     }
   }
-  if (errors.length > 0) throw errors[0];
+  if (errors.length > 0) throw worstOf(errors);
+}
+
+/** That the database is away tells more than that one item cannot be repaired; else the first. */
+export function worstOf(errors: readonly unknown[]): unknown {
+  return errors.find(isPassing) ?? errors[0];
 }

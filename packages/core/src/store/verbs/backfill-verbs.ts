@@ -48,6 +48,13 @@ export interface BackfillPlan {
   readonly note: string | null;
 }
 
+export interface FeedOptions {
+  /** Only what has room is looked at, as after the end of a run; what somebody left who died is the leader's. */
+  readonly placesOnly?: boolean;
+  /** Only this backfill: how others fare is nothing that its caller has to hear of. */
+  readonly only?: string;
+}
+
 export interface BackfillVerbs {
   /**
    * Computes what would happen, for `--dry-run` and confirmation. Writes nothing. Throws NotFoundError, UsageError (no schedule).
@@ -61,10 +68,7 @@ export interface BackfillVerbs {
   /** Stores the plan as a backfill. With no date to run it is stored closed. */
   createBackfill(request: BackfillRequest): Promise<Backfill>;
   /** Creates and admits the next runs of every running backfill up to its maxActive; closes those that are done. Repeatable. */
-  feedBackfills(options?: {
-    /** Only what has room is looked at, as after the end of a run; what somebody left who died is the leader's. */
-    readonly placesOnly?: boolean;
-  }): Promise<number>;
+  feedBackfills(options?: FeedOptions): Promise<number>;
   getBackfill(id: string): Promise<Backfill | null>;
   listBackfills(filter?: {
     readonly dagId?: string;
