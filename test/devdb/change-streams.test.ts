@@ -3,6 +3,7 @@ import {
   type ChangeStreamOptions,
   type CommandSucceededEvent,
   type Document,
+  Double,
   MongoClient,
 } from 'mongodb';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -177,6 +178,173 @@ describe('change streams', () => {
     await things().insertOne({ _id: 7 });
     expect((await next.take(1))[0]?.documentKey).toEqual({ _id: 7 });
   });
+
+  test('are over when they go on behind the event that ended them', async () => {
+    const stream = await watching();
+    await things().drop();
+    const [dropped] = await stream.take(2);
+    await things().insertOne({ _id: 7 });
+    for (const start of ['resumeAfter', 'startAfter'] as const) {
+      const next = await watching([], { [start]: dropped?._id });
+      expect(await next.take(1)).toMatchObject([{ operationType: 'invalidate' }]);
+    }
+    const renamed = await watching();
+    await things().rename('renamed');
+    const [event] = await renamed.take(2);
+    expect(event?.operationType).toBe('rename');
+    const next = await watching([], { resumeAfter: event?._id });
+    expect(await next.take(1)).toMatchObject([{ operationType: 'invalidate' }]);
+    // The database goes on, and so does what begins behind the end.
+    const whole = new Watch(db().watch([], { resumeAfter: dropped?._id, maxAwaitTimeMS: 10_000 }));
+    expect(kinds(await whole.take(1))).toEqual(['insert']);
+    await db().dropCollection('renamed');
+    const behind = await watching();
+    await things().insertOne({ _id: 8 });
+    expect(kinds(await behind.take(1))).toEqual(['insert']);
+  });
+
+  test('go on behind a place that happens to be that of a drop', async () => {
+    await things().drop();
+    const pipeline = [{ $changeStream: {} }];
+    const { cursor } = await db().command({ aggregate: 'things', pipeline, cursor: {} });
+    await db().command({ killCursors: 'things', cursors: [cursor.id] });
+    const place = cursor.postBatchResumeToken;
+    await things().insertOne({ _id: 7 });
+    const next = await watching([], { resumeAfter: place });
+    expect(kinds(await next.take(1))).toEqual(['insert']);
+  });
+
+  test('tell of a collection that takes the place of another by one rename', async () => {
+    const others = db().collection<Thing>('others');
+    await others.insertOne({ _id: 1 });
+    const old = await watching();
+    const other = await new Watch(others.watch([], { maxAwaitTimeMS: 10_000 })).opened();
+    await others.rename('things', { dropTarget: true });
+    for (const stream of [old, other]) {
+      const events = await stream.take(2);
+      expect(kinds(events)).toEqual(['rename', 'invalidate']);
+      expect(events[0]).toMatchObject({ ns: { coll: 'others' }, to: { coll: 'things' } });
+    }
+  });
+
+  test('tell of the result of $out by one rename', async () => {
+    await db().collection<Thing>('source').insertOne({ _id: 1 });
+    const stream = await watching();
+    await db()
+      .collection('source')
+      .aggregate([{ $out: 'things' }])
+      .toArray();
+    const events = await stream.take(2);
+    expect(kinds(events)).toEqual(['rename', 'invalidate']);
+    expect(events[0]).toMatchObject({ to: { db: database.databaseName, coll: 'things' } });
+  });
+
+  test('tell of $merge as of a $set, or by the whole document', async () => {
+    await things().insertOne({ _id: 1, n: 1, list: [1] });
+    await db()
+      .collection<Thing>('source')
+      .replaceOne({ _id: 1 }, { n: 2, list: [1] }, { upsert: true });
+    const stream = await watching();
+    const source = db().collection('source');
+    await source.aggregate([{ $merge: 'things' }]).toArray();
+    await source.aggregate([{ $merge: 'things' }]).toArray();
+    await source
+      .aggregate([{ $unset: 'list' }, { $merge: { into: 'things', whenMatched: 'replace' } }])
+      .toArray();
+    const [update, replacement] = await stream.take(2);
+    expect(update?.updateDescription).toEqual({ updatedFields: { n: 2 }, removedFields: [] });
+    expect(replacement).toMatchObject({ operationType: 'replace', fullDocument: { _id: 1, n: 2 } });
+  });
+
+  test.each<[string, Document, Document, Document, string[], Document?]>([
+    ['$set of a document', {}, { $set: { x: { y: 1, z: 2 } } }, { x: { y: 1, z: 2 } }, []],
+    [
+      '$set in its place',
+      { x: { y: 0, w: 1 } },
+      { $set: { x: { y: 1, z: 2 } } },
+      { x: { y: 1, z: 2 } },
+      [],
+    ],
+    [
+      '$set by paths',
+      { x: 1 },
+      { $set: { 'o.p': 1, 'l.1': 2, x: 1 } },
+      { 'l.1': 2, 'o.p': 1 },
+      [],
+      { l: [1] },
+    ],
+    [
+      '$set to another zero',
+      { x: 0.5, y: new Double(0) },
+      { $set: { x: 1, y: -0 } },
+      { x: 1, y: -0 },
+      [],
+    ],
+    [
+      '$unset',
+      { x: { y: 1 }, l: [1, 2] },
+      { $unset: { 'x.y': 1, 'l.0': 1, z: 1 } },
+      {},
+      ['l.0', 'x.y'],
+    ],
+    ['$rename', { o: { p: 1 } }, { $rename: { o: 'oo' } }, { oo: { p: 1 } }, ['o']],
+    ['$rename to an equal one', { a: 1, b: 1 }, { $rename: { a: 'b' } }, { b: 1 }, ['a']],
+    ['$inc and $max', { x: 1, o: { p: 1 } }, { $inc: { x: 1 }, $max: { 'o.p': 0 } }, { x: 2 }, []],
+    [
+      '$push at the end',
+      { l: [1, 2] },
+      { $push: { l: { $each: [3, 4] } } },
+      { 'l.2': 3, 'l.3': 4 },
+      [],
+    ],
+    ['$push to an empty array', { l: [] }, { $push: { l: 1 } }, { l: [1] }, []],
+    [
+      '$push in front',
+      { l: [1, 2] },
+      { $push: { l: { $each: [3], $position: 0 } } },
+      { l: [3, 1, 2] },
+      [],
+    ],
+    [
+      '$push that sorts',
+      { l: [1, 2] },
+      { $push: { l: { $each: [3], $sort: 1 } } },
+      { l: [1, 2, 3] },
+      [],
+    ],
+    [
+      '$push that cuts',
+      { l: [1, 2] },
+      { $push: { l: { $each: [3], $slice: -2 } } },
+      { l: [2, 3] },
+      [],
+    ],
+    [
+      '$push that cuts nothing',
+      { l: [1] },
+      { $push: { l: { $each: [3], $slice: -2 } } },
+      { 'l.1': 3 },
+      [],
+    ],
+    ['$addToSet', { l: [1] }, { $addToSet: { l: 2 } }, { l: [1, 2] }, []],
+    ['$pull', { l: [1, 2, 3] }, { $pull: { l: 3 } }, { l: [1, 2] }, []],
+    ['$pop', { l: [1, 2, 3] }, { $pop: { l: 1 } }, { l: [1, 2] }, []],
+    ['$[] of several', { l: [1, 2] }, { $inc: { 'l.$[]': 1 } }, { l: [2, 3] }, []],
+    ['$[] that changes one', { l: [1, 2] }, { $max: { 'l.$[]': 2 } }, { 'l.0': 2 }, []],
+    ['$[] of one', { d: [{ k: 1 }] }, { $set: { 'd.$[].k': 2 } }, { 'd.0.k': 2 }, []],
+  ])(
+    'tell of what %s has set',
+    async (_, before, update, updatedFields, removedFields, more = {}) => {
+      await things().replaceOne({ _id: 0 }, { ...before, ...more });
+      const stream = await watching();
+      await things().updateOne({ _id: 0 }, update);
+      const [event] = await stream.take(1);
+      expect(event?.updateDescription).toEqual({ updatedFields, removedFields });
+      expect(Object.keys(event?.updateDescription.updatedFields)).toEqual(
+        Object.keys(updatedFields),
+      );
+    },
+  );
 
   test('watch a database', async () => {
     const stream = await new Watch(db().watch([], { maxAwaitTimeMS: 10_000 })).opened();

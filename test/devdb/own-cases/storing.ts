@@ -1,5 +1,6 @@
 /** Our own cases of what may be stored, and under which names, by area. */
-import { fails, own, refuses, step, update } from './own-case.ts';
+import { Double } from 'mongodb';
+import { fails, own, refuses, step, update, updates } from './own-case.ts';
 
 const upserts = (q: Readonly<Record<string, unknown>>, u: unknown, more = {}) =>
   update(q, u, { upsert: true, ...more });
@@ -40,6 +41,11 @@ export const STORING = [
       step({ delete: 'c', deletes: [{ q: { '_id.$id': 1 }, limit: 1 }] }, { n: 1 }),
     ],
     final: [{ _id: { a: [1, { b: 'x' }] }, a: { $b: 1 } }],
+  }),
+  own('update-set', 'a zero of the other sign', {
+    docs: [{ _id: 1, x: new Double(0), l: [new Double(-0)] }],
+    steps: [updates({}, { $set: { x: new Double(-0), 'l.0': new Double(0) } }, 1, 1)],
+    final: [{ _id: 1, x: new Double(-0), l: [new Double(0)] }],
   }),
   own('upsert', 'nothing of the filter that may not be stored', {
     steps: [

@@ -74,6 +74,8 @@ export function openChangeStream(
 
 interface Settings {
   readonly after: number;
+  /** Whether the stream goes on behind the very event of `after`, and not behind its invalidate or a mere place. */
+  readonly isBehindEvent: boolean;
   readonly fullDocument: string;
 }
 
@@ -110,22 +112,22 @@ function readOptions(options: Doc, store: Store): Settings {
   const token = options.get('resumeAfter') ?? options.get('startAfter');
   if (token !== undefined) {
     const place = readToken(token);
-    if (place.isInvalidate && options.has('resumeAfter')) {
+    if (place.kind === 'invalidate' && options.has('resumeAfter')) {
       throw new DbError(
         260,
         'Attempting to resume a change stream using resumeAfter is not allowed from an invalidate notification.',
       );
     }
     checkKept(store, place.sequence);
-    return { after: place.sequence, fullDocument };
+    return { after: place.sequence, isBehindEvent: place.kind === 'event', fullDocument };
   }
   const time = options.get('startAtOperationTime');
   if (time !== undefined) {
     if (!(time instanceof Timestamp))
       throw new DbError(14, 'startAtOperationTime must be a timestamp');
-    return { after: store.changes.sequenceBefore(time), fullDocument };
+    return { after: store.changes.sequenceBefore(time), isBehindEvent: false, fullDocument };
   }
-  return { after: store.changes.lastSequence, fullDocument };
+  return { after: store.changes.lastSequence, isBehindEvent: false, fullDocument };
 }
 
 function checkKept(store: Store, sequence: number): void {
@@ -148,13 +150,22 @@ function checkKept(store: Store, sequence: number): void {
 /** The digest of no user, which MongoDB puts beside a session's id where nobody is logged in. */
 const NOBODY = new Binary(createHash('sha256').digest());
 
-/** `{ _data }`: the sequence as sixteen hex digits, and a mark for an invalidate event. */
-function makeToken(sequence: number, isInvalidate = false): Doc {
+/** What a token stands behind: an event, the invalidate that followed it, or all that was in the log by then. */
+type TokenKind = 'event' | 'invalidate' | 'place';
+
+const TOKEN_MARKS: Readonly<Record<TokenKind, string>> = {
+  event: '00',
+  invalidate: '01',
+  place: '02',
+};
+
+/** `{ _data }`: the sequence as sixteen hex digits, and a mark of the kind. */
+function makeToken(sequence: number, kind: TokenKind): Doc {
   const digits = sequence.toString(16).toUpperCase().padStart(16, '0');
-  return doc(['_data', `82${digits}${isInvalidate ? '01' : '00'}`]);
+  return doc(['_data', `82${digits}${TOKEN_MARKS[kind]}`]);
 }
 
-function readToken(token: Value): { sequence: number; isInvalidate: boolean } {
+function readToken(token: Value): { sequence: number; kind: TokenKind } {
   if (!isDoc(token)) throw new DbError(14, 'a resume token must be a document');
   const data = token.get('_data');
   if (typeof data !== 'string') {
@@ -167,9 +178,11 @@ function readToken(token: Value): { sequence: number; isInvalidate: boolean } {
   if (!/^([0-9A-F]{2})*$/i.test(data)) {
     throw new DbError(9, 'resume token string was not a valid hex string');
   }
-  const match = /^82([0-9A-F]{16})(0[01])$/.exec(data);
+  const match = /^82([0-9A-F]{16})(0[012])$/.exec(data);
   if (match === null) throw new DbError(260, 'the resume token is not one of this server');
-  return { sequence: Number.parseInt(match[1]!, 16), isInvalidate: match[2] === '01' };
+  const kinds = Object.keys(TOKEN_MARKS) as TokenKind[];
+  const kind = kinds.find((one) => TOKEN_MARKS[one] === match[2])!;
+  return { sequence: Number.parseInt(match[1]!, 16), kind };
 }
 
 function changeSource(
@@ -179,10 +192,16 @@ function changeSource(
   stages: Stage,
 ): DocumentSource {
   let position = settings.after;
-  let token = makeToken(position);
+  let token = makeToken(position, 'place');
   let over = false;
   let wake: (() => void) | null = null;
   const waiting: Doc[] = [];
+  // Whoever goes on behind the event that ended a stream has its invalidate yet to come.
+  const last = settings.isBehindEvent ? store.changes.after(position - 1) : undefined;
+  if (last?.sequence === position && isWatched(last, watched) && invalidates(last, watched)) {
+    over = true;
+    waiting.push(invalidateEvent(last));
+  }
   const advance = (): Doc | null => {
     for (;;) {
       const ready = waiting.shift();
@@ -224,7 +243,7 @@ function changeSource(
         }
         token = id;
       }
-      if (!over) token = makeToken(position);
+      if (!over) token = makeToken(position, 'place');
       return null;
     },
     resumeToken: () => token,
@@ -262,7 +281,8 @@ function isWatched(change: Change, watched: Watched): boolean {
     return watched.collection === null || change.kind !== 'dropDatabase';
   }
   if (change.collection === watched.collection) return true;
-  return change.to?.get('coll') === watched.collection;
+  const { to } = change;
+  return to?.get('db') === watched.database && to.get('coll') === watched.collection;
 }
 
 function invalidates(change: Change, watched: Watched): boolean {
@@ -276,7 +296,7 @@ function event(store: Store, change: Change, fullDocument: string): Doc {
   if (change.txnNumber) out.set('txnNumber', change.txnNumber);
   if (change.lsid) out.set('lsid', new Map([...change.lsid, ['uid', NOBODY]]));
   if (change.to) out.set('to', change.to);
-  out.set('_id', makeToken(change.sequence));
+  out.set('_id', makeToken(change.sequence, 'event'));
   out.set('operationType', change.kind);
   out.set('clusterTime', change.time);
   if (change.document) out.set('fullDocument', change.document);
@@ -300,7 +320,7 @@ function lookUp(store: Store, change: Change): Doc | null {
 
 function invalidateEvent(change: Change): Doc {
   return doc(
-    ['_id', makeToken(change.sequence, true)],
+    ['_id', makeToken(change.sequence, 'invalidate')],
     ['operationType', 'invalidate'],
     ['clusterTime', change.time],
   );

@@ -145,9 +145,8 @@ async function runRename(context: CommandContext): Promise<Doc> {
   }
   const inDatabase = { ...context, database: from.database };
   await waitForWriters(inDatabase, from.name);
-  if (store.catalogue.has(to.database, to.name)) {
-    if (!booleanField(body, 'dropTarget')) throw new DbError(48, 'target namespace exists');
-    dropEntry(store, unit, to.database, to.name);
+  if (store.catalogue.has(to.database, to.name) && !booleanField(body, 'dropTarget')) {
+    throw new DbError(48, 'target namespace exists');
   }
   renameCollection(store, unit, collection, to);
   return doc();

@@ -12,6 +12,9 @@ import {
   renameCollection,
 } from '../storage/definitions.js';
 import { Blocked } from '../storage/store.js';
+import { FieldChanges } from '../update/field-changes.js';
+import { identicalDocs, identicalValues } from '../values/identical.js';
+import { compareText } from '../values/order.js';
 import { type Doc, ObjectId, type Value } from '../values/value.js';
 import { type CommandContext, checkNewName, waitForUnblock } from './command.js';
 import { expressionEnv } from './expression-env.js';
@@ -54,7 +57,7 @@ async function replaceCollection(
   }
   const specs = (old?.indexes ?? []).slice(1).map((index) => index.spec);
   const options = old?.identity.options ?? new Map();
-  const temporary = `system.out.${new ObjectId().toHexString()}`;
+  const temporary = `tmp.agg_out.${new ObjectId().toHexString()}`;
   const fresh = createCollection(store, unit, database, temporary, options);
   try {
     addIndexes(fresh, unit, specs);
@@ -67,7 +70,6 @@ async function replaceCollection(
     dropEntry(store, unit, database, temporary);
     throw error;
   }
-  if (old !== undefined) dropEntry(store, unit, database, name);
   renameCollection(store, unit, fresh, { database, name });
 }
 
@@ -122,17 +124,32 @@ async function mergeOne(
         11000,
         'E11000 duplicate key error: a document with the same fields exists',
       );
-    case 'replace':
+    case 'merge':
+    case 'replace': {
+      if (identicalDocs(write.existing, write.document)) return 'done';
       checkValidator(context, collection!, write.document, existing!.document);
+      const description = write.kind === 'merge' ? setFields(write) : undefined;
       context.store.replace(
         context.unit,
         collection!,
         existing!.recordId,
         write.document,
-        'update',
+        description,
       );
       return 'done';
+    }
   }
+}
+
+/** A merge as change streams tell it: a `$set` of the fields that are other ones now. */
+function setFields({ existing, document }: { existing: Doc; document: Doc }): Doc {
+  const changes = new FieldChanges();
+  for (const name of [...document.keys()].sort(compareText)) {
+    const value = document.get(name);
+    if (!existing.has(name) || !identicalValues(existing.get(name), value))
+      changes.set(name, value);
+  }
+  return changes.describe();
 }
 
 function findOne(context: CommandContext, collection: Collection, filter: Doc): Found | null {

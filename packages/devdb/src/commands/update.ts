@@ -206,8 +206,7 @@ export function updateRecord(
   // As in MongoDB 4.2, a pipeline is told to change streams as a replacement.
   if (collection.identity.options.get('capped') === true)
     checkSameSize(collection, before, applied.doc);
-  const kind = compiled.kind === 'operators' ? 'update' : 'replace';
-  context.store.replace(context.unit, collection, recordId, applied.doc, kind);
+  context.store.replace(context.unit, collection, recordId, applied.doc, applied.description);
   return { before, after: applied.doc, modified: true };
 }
 

@@ -5,7 +5,7 @@
  */
 import { decodeDocument } from '../values/decode.js';
 import { type Encodable, EncodedDocument, encodeDocument } from '../values/encode.js';
-import { type Binary, type Doc, isDoc, Long, type Timestamp, type Value } from '../values/value.js';
+import { type Binary, type Doc, Long, type Timestamp, type Value } from '../values/value.js';
 import type { DiskChange } from './disk/disk-change.js';
 
 export type ChangeKind =
@@ -170,70 +170,4 @@ function fromDocument(stored: Doc, sequence: number): Change {
     uuid: stored.get('uuid') as Binary | null,
     ...optional,
   };
-}
-
-/** `{ updatedFields, removedFields }` between two states of a document, with dotted paths. */
-export function describeUpdate(before: Doc, after: Doc): Doc {
-  const updated: Doc = new Map();
-  const removed: Value[] = [];
-  compareDocuments(before, after, '', updated, removed);
-  return new Map<string, Value>([
-    ['updatedFields', updated],
-    ['removedFields', removed],
-  ]);
-}
-
-const EMPTY: Doc = new Map();
-
-function compareDocuments(
-  before: Doc,
-  after: Doc,
-  prefix: string,
-  updated: Doc,
-  removed: Value[],
-): void {
-  for (const [key, next] of after) {
-    const path = prefix + key;
-    if (!before.has(key)) {
-      // A new document is told by its fields, as `$set` with a path makes it.
-      if (isDoc(next) && next.size > 0) compareDocuments(EMPTY, next, `${path}.`, updated, removed);
-      else updated.set(path, next);
-      continue;
-    }
-    compareValuesAt(before.get(key), next, path, updated, removed);
-  }
-  for (const key of before.keys()) if (!after.has(key)) removed.push(prefix + key);
-}
-
-function compareValuesAt(
-  previous: Value,
-  next: Value,
-  path: string,
-  updated: Doc,
-  removed: Value[],
-): void {
-  if (previous === next) return;
-  if (isDoc(previous) && isDoc(next)) {
-    compareDocuments(previous, next, `${path}.`, updated, removed);
-  } else if (
-    Array.isArray(previous) &&
-    Array.isArray(next) &&
-    previous.length > 0 &&
-    next.length >= previous.length
-  ) {
-    next.forEach((element, index) => {
-      const at = `${path}.${index}`;
-      if (index >= previous.length) updated.set(at, element);
-      else compareValuesAt(previous[index], element, at, updated, removed);
-    });
-  } else if (!sameBytes(previous, next)) {
-    updated.set(path, next);
-  }
-}
-
-function sameBytes(left: Value, right: Value): boolean {
-  if (typeof left === 'string' || typeof left === 'boolean') return left === right;
-  const one = encodeDocument(new Map([['v', left]]));
-  const other = encodeDocument(new Map([['v', right]]));
-  return one.equals(other);
 }

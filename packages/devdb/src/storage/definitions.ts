@@ -116,19 +116,31 @@ export function saveCollection(collection: Collection, stored: DiskChange[]): vo
 
 /** Removes a collection with its records, or a view. */
 export function dropEntry(store: Store, unit: WriteUnit, database: string, name: string): void {
+  const removed = removeEntry(store, unit, database, name);
+  if (removed !== undefined) logDefinition(store, unit, removed, 'drop');
+}
+
+/** The same for one in whose place another collection is put at once, which is all that change streams are told. */
+function removeEntry(
+  store: Store,
+  unit: WriteUnit,
+  database: string,
+  name: string,
+): Collection | undefined {
   const view = store.catalogue.view(database, name);
   const collection = store.catalogue.collection(database, name);
   store.catalogue.delete(database, name);
   if (view !== undefined) unit.stored.push({ table: 'catalogue', key: view.id, value: null });
-  if (collection === undefined) return;
+  if (collection === undefined) return undefined;
   const { id } = collection.identity;
   unit.stored.push({ table: 'catalogue', key: id, value: null });
   for (const recordId of collection.records.keys()) {
     unit.stored.push({ table: 'records', key: [id, recordId], value: null });
   }
-  logDefinition(store, unit, collection, 'drop');
+  return collection;
 }
 
+/** Gives a collection another name, in the place of what has it. Throws 13297 DatabaseDifferCase. */
 export function renameCollection(
   store: Store,
   unit: WriteUnit,
@@ -138,6 +150,9 @@ export function renameCollection(
   checkDatabaseCase(store, to.database);
   const { identity } = collection;
   const from = { database: identity.database, name: identity.name };
+  // From another database a collection is copied: what was there is dropped by itself then.
+  const replace = from.database === to.database ? removeEntry : dropEntry;
+  replace(store, unit, to.database, to.name);
   logDefinition(store, unit, collection, 'rename', doc(['db', to.database], ['coll', to.name]));
   store.catalogue.delete(from.database, from.name);
   identity.database = to.database;

@@ -9,7 +9,7 @@ import { DbError } from '../errors.js';
 import { encodeDocument, rememberImage } from '../values/encode.js';
 import { Binary, type Doc, type Long } from '../values/value.js';
 import { Catalogue } from './catalogue.js';
-import { type ChangeKind, ChangeLog, describeUpdate } from './change-log.js';
+import { type ChangeKind, ChangeLog } from './change-log.js';
 import type { ServerClock } from './clock.js';
 import type { Collection } from './collection.js';
 import type { Disk } from './disk/disk.js';
@@ -67,14 +67,20 @@ export class Store {
     return recordId;
   }
 
+  /**
+   * Puts a document in the place of another one. `description` is what change streams tell of it (`{ updatedFields,
+   * removedFields }`); without one it is told as a replacement, by the whole document.
+   */
   replace(
     unit: WriteUnit,
     collection: Collection,
     recordId: RecordId,
     document: Doc,
-    kind: WriteKind,
+    description?: Doc,
   ): void {
-    this.#write(unit, collection, recordId, collection.records.get(recordId)!, document, kind);
+    const before = collection.records.get(recordId)!;
+    const kind = description === undefined ? 'replace' : 'update';
+    this.#write(unit, collection, recordId, before, document, kind, description);
   }
 
   remove(unit: WriteUnit, collection: Collection, recordId: RecordId): void {
@@ -92,6 +98,7 @@ export class Store {
     before: Doc | null,
     after: Doc | null,
     kind: WriteKind,
+    description?: Doc,
   ): void {
     const bytes = after === null ? null : encodeDocument(after);
     if (bytes !== null && bytes.length > MAX_DOCUMENT_BYTES) throw tooLarge(bytes.length, kind);
@@ -107,10 +114,10 @@ export class Store {
     if (after !== null) this.#checkOthersKeys(unit, collection, recordId, before, after);
     collection.apply(recordId, after, changes);
     if (transaction !== null) {
-      transaction.record({ collection, recordId, before, after, kind });
+      transaction.record({ collection, recordId, before, after, kind, description });
       return;
     }
-    this.#log(unit, { collection, recordId, before, after, kind }, bytes);
+    this.#log(unit, { collection, recordId, before, after, kind, description }, bytes);
   }
 
   #checkLocks(
@@ -184,7 +191,7 @@ export class Store {
   }
 
   #log(unit: WriteUnit, write: TransactionWrite, encoded: Uint8Array | null): void {
-    const { collection, recordId, before, after, kind } = write;
+    const { collection, recordId, before, after, kind, description } = write;
     const { identity } = collection;
     unit.stored.push({ table: 'records', key: [identity.id, recordId], value: encoded });
     if (after !== null && encoded !== null) rememberImage(after, encoded);
@@ -198,7 +205,7 @@ export class Store {
         uuid: new Binary(identity.uuid, Binary.SUBTYPE_UUID),
         documentId: image.get('_id'),
         ...(kind === 'insert' || kind === 'replace' ? { document: after! } : {}),
-        ...(kind === 'update' ? { updateDescription: describeUpdate(before!, after!) } : {}),
+        ...(description ? { updateDescription: description } : {}),
         ...(unit.session && unit.transaction ? unit.session : {}),
       },
       this.disk === null ? null : unit.stored,

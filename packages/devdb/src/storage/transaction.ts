@@ -10,6 +10,8 @@ export interface TransactionWrite {
   readonly before: Doc | null;
   readonly after: Doc | null;
   readonly kind: 'insert' | 'update' | 'replace' | 'delete';
+  /** What an update has changed, as change streams tell it. */
+  readonly description: Doc | undefined;
 }
 
 /**

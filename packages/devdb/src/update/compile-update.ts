@@ -7,6 +7,7 @@ import { identicalDocs, identicalValues } from '../values/identical.js';
 import { equalValues } from '../values/order.js';
 import { type Doc, isDoc, Timestamp, type Value } from '../values/value.js';
 import { compileArrayFilters } from './array-filters.js';
+import { FieldChanges } from './field-changes.js';
 import { parseOperators } from './parse-operators.js';
 import { checkIdType, checkStorable, MAX_STORED_NESTING, nestingOf } from './storage-rules.js';
 import type { UpdateContext } from './update-context.js';
@@ -31,6 +32,8 @@ interface ApplyOptions {
 interface Applied {
   readonly doc: Doc;
   readonly modified: boolean;
+  /** What operators have changed, as change streams tell it; other updates are told by the whole document. */
+  readonly description?: Doc;
 }
 
 /** A compiled update; it holds no state and may be applied to any number of documents. */
@@ -85,6 +88,8 @@ function operatorUpdate(
         timestamp,
         modified: false,
         removedPaths: [],
+        changes: isInsert ? null : new FieldChanges(),
+        appended: 0,
       };
       let result = applyTree(root, context);
       for (const path of context.removedPaths) result = withoutPath(result, path);
@@ -95,7 +100,10 @@ function operatorUpdate(
           "Performing an update on the path '_id' would modify the immutable field '_id'",
         );
       }
-      return finish(result, depth);
+      const finished = finish(result, depth);
+      return context.changes === null
+        ? finished
+        : { ...finished, description: context.changes.describe() };
     },
   };
 }

@@ -30,6 +30,9 @@ export function pushOperator(operand: Value, path: string): LeafOperator {
       const after = push(before, clauses);
       if (found !== MISSING && after === before) return found;
       context.modified = true;
+      if (before.length > 0 && isAppended(before, after, clauses)) {
+        context.appended = clauses.each.length;
+      }
       return after;
     },
   };
@@ -47,6 +50,12 @@ function push(before: Value[], { each, position, slice, order }: PushClauses): V
     after = slice < 0 ? after.slice(slice) : after.slice(0, slice);
   }
   return after;
+}
+
+/** Whether the array has only grown at its end; an order or a position counts as more, whatever comes of it. */
+function isAppended(before: Value[], after: Value[], { each, position, order }: PushClauses) {
+  const isElsewhere = position !== null && position <= before.length;
+  return order === null && !isElsewhere && after.length === before.length + each.length;
 }
 
 /** A negative position counts from the end. */

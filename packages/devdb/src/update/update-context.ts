@@ -1,5 +1,6 @@
 import type { DbError } from '../errors.js';
 import type { Doc, Missing, Timestamp, Value } from '../values/value.js';
+import type { FieldChanges } from './field-changes.js';
 
 /** What one application of an update to one document knows and finds out. */
 export interface UpdateContext {
@@ -15,6 +16,10 @@ export interface UpdateContext {
   modified: boolean;
   /** Paths that `$rename` has emptied. */
   readonly removedPaths: (readonly string[])[];
+  /** What is told to change streams; null where nobody wants to know. */
+  changes: FieldChanges | null;
+  /** How many elements the operator at work has put behind those that an array had, and done nothing else. */
+  appended: number;
 }
 
 /** Stands for a place that cannot be created: below a scalar, or by a name in an array. */

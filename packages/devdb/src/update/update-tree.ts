@@ -70,9 +70,28 @@ function applyNode(
 ): Value | Missing {
   if (node.kind === 'fields') return applyToFields(node, found, context, place);
   if (node.kind === 'elements') return applyToElements(node, found, context, place);
-  if (!(found instanceof NotViable)) return node.operator.apply(found, context, place);
+  if (!(found instanceof NotViable)) return applyLeaf(node.operator, found, context, place);
   if (node.operator.ignoresNonViablePath) return MISSING;
   throw found.error;
+}
+
+function applyLeaf(
+  operator: LeafOperator,
+  found: Value | Missing,
+  context: UpdateContext,
+  place: LeafPlace,
+): Value | Missing {
+  const { changes, removedPaths } = context;
+  const emptied = removedPaths.length;
+  const next = operator.apply(found, context, place);
+  if (changes === null) return next;
+  const isRename = removedPaths.length > emptied;
+  if (isRename || !Object.is(next, found)) {
+    changes.record(dottedPath(place), next, context.appended);
+    context.appended = 0;
+  }
+  if (isRename) changes.remove(removedPaths[emptied]!.join('.'));
+  return next;
 }
 
 function applyToFields(
@@ -107,7 +126,8 @@ function applyToDocument(
     const value = document.get(name);
     const found = value !== undefined || document.has(name) ? value : MISSING;
     const next = applyNode(child, found, context, below(place, name, false));
-    if (next === found) continue;
+    // Not `===`: a zero may become one of the other sign.
+    if (Object.is(next, found)) continue;
     if (result === document) result = copyOf(document);
     if (next === MISSING) result.delete(name);
     else {
@@ -141,7 +161,7 @@ function applyToArray(
           ? array[index]
           : MISSING;
     const next = applyNode(child, slot, context, below(place, name, true));
-    if (index === null || next === slot) continue;
+    if (index === null || Object.is(next, slot)) continue;
     if (index >= array.length && index - array.length >= MAX_PADDING) {
       throw new DbError(34, `can't backfill array to larger than ${MAX_PADDING} elements`);
     }
@@ -170,23 +190,40 @@ function applyToElements(
       `Cannot apply array updates to non-array element ${path}: ${formatValue(found)}`,
     );
   }
+  const matching = matchingElements(node, found);
+  // Of several elements what is below is not told by itself: the only one that changed, or the array.
+  const { changes } = context;
+  if (matching.size > 1) context.changes = null;
   let result = found;
-  for (let index = 0; index < found.length; index++) {
+  const changed: number[] = [];
+  for (const [index, children] of matching) {
     const element = found[index];
-    const matching = [...node.children].filter(
-      ([name]) => name === '' || node.filters.get(name)!(element),
-    );
-    if (matching.length === 0) continue;
     const inside = below(place, String(index), true);
-    const child = matching
-      .map(([, each]) => each)
-      .reduce((merged, each) => mergeNodes(merged, each, inside));
+    const child = children.reduce((merged, each) => mergeNodes(merged, each, inside));
     const next = applyNode(child, element, context, inside);
-    if (next === element) continue;
+    if (Object.is(next, element)) continue;
     if (result === found) result = [...found];
     result[index] = next === MISSING ? null : next;
+    changed.push(index);
+  }
+  context.changes = changes;
+  if (matching.size > 1 && changed.length > 0) {
+    if (changed.length > 1) changes?.set(path, result);
+    else changes?.set(`${path}.${changed[0]}`, result[changed[0]!]);
   }
   return result;
+}
+
+/** By its index: what is to be done to each element that one of the filters lets through. */
+function matchingElements(node: ElementsNode, array: readonly Value[]): Map<number, UpdateNode[]> {
+  const matching = new Map<number, UpdateNode[]>();
+  for (const [index, element] of array.entries()) {
+    const children = [...node.children]
+      .filter(([name]) => name === '' || node.filters.get(name)!(element))
+      .map(([, child]) => child);
+    if (children.length > 0) matching.set(index, children);
+  }
+  return matching;
 }
 
 /** The children with the positional `$` put at the index that the filter matched at. */

@@ -34,7 +34,7 @@ function decide(value: Plain, old: Doc | undefined): ReturnType<MergeTarget['dec
 describe('$merge', () => {
   it('merges by default and inserts what is new', () => {
     const merged = fromPlainDoc({ _id: 1, old: true, a: 1 });
-    expect(decide('d', existing)).toEqual({ kind: 'replace', existing, document: merged });
+    expect(decide('d', existing)).toEqual({ kind: 'merge', existing, document: merged });
     expect(decide('d', undefined)).toEqual({ kind: 'insert', document: fresh });
   });
 

@@ -134,13 +134,16 @@ const MODES: Readonly<Record<string, WhenMatched>> = {
   merge(document, existing) {
     const merged = copyDoc(existing);
     for (const [key, value] of document) merged.set(key, value);
-    return replacement(merged, existing);
+    return { ...replacement(merged, existing), kind: 'merge' };
   },
   fail: (document, existing) => ({ kind: 'duplicate', existing, document }),
 };
 
 /** A document in the place of another one; one without an `_id` takes over the one that is there. */
-function replacement(document: Doc, existing: Doc): MergeWrite {
+function replacement(
+  document: Doc,
+  existing: Doc,
+): Extract<MergeWrite, { readonly kind: 'replace' }> {
   const id = existing.get('_id');
   if (!document.has('_id')) {
     return { kind: 'replace', existing, document: new Map([['_id', id], ...document]) };

@@ -32,6 +32,8 @@ export interface MergeTarget {
 export type MergeWrite =
   | { readonly kind: 'insert'; readonly document: Doc }
   | { readonly kind: 'replace'; readonly existing: Doc; readonly document: Doc }
+  /** The existing document with the fields of the other one set. */
+  | { readonly kind: 'merge'; readonly existing: Doc; readonly document: Doc }
   | { readonly kind: 'duplicate'; readonly existing: Doc; readonly document: Doc }
   | { readonly kind: 'unmatched' };
 
