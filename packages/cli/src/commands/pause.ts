@@ -11,7 +11,7 @@ export const command: Command = {
     ['flow pause nightly-sales', 'no scheduled run starts until "flow resume nightly-sales"'],
   ],
   notes:
-    'Running, manual and backfill runs go on. What the pause owes on resume is the policy onResume of the DAG.',
+    'Once it has answered, no scheduled or catch-up run starts, queued ones included. Running, manual and backfill runs go on. What the pause owes on resume is the policy onResume of the DAG.',
   async run(args, context) {
     return withSession(args, context, async (session) => {
       await requireDag(session.store, args.dag);
