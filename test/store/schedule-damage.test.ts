@@ -43,8 +43,9 @@ const run = {
   dueAt: new Date(0),
   notBefore: null,
 };
+const ages = new Date(-8e15);
 const decision = {
-  from: new Date(1),
+  from: new Date(0),
   decidedAt: new Date(),
   version: 'gone',
   runs: [run],
@@ -74,6 +75,7 @@ describe('a damaged schedule', () => {
     ['a decision that is a text', { $set: { pending: 'x' } }],
     ['an empty decision', { $set: { pending: {} } }],
     ['half a decision', { $set: { pending: { from: new Date(), decidedAt: new Date() } } }],
+    ['a decision about another millennium', { $set: { pending: { ...decision, from: ages } } }],
     [
       'a decision with a run without a date',
       { $set: { pending: { ...decision, runs: [{ ...run, logicalDate: 'x' }] } } },

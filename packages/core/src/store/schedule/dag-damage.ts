@@ -53,7 +53,7 @@ const runShape: Shape = {
   notBefore: orNull(isDate),
 };
 const pendingShape: Shape = {
-  from: isDate,
+  from: isSoundCursor,
   decidedAt: isDate,
   version: isText,
   runs: listOf(ofShape(runShape)),
@@ -122,6 +122,8 @@ export const damagedDags: Document = {
     { carry: { $exists: true, $not: { $type: ['object', 'null'] } } },
     { pending: { $exists: true, $not: { $type: ['object', 'null'] } } },
     { pending: { $type: 'object' }, 'pending.from': { $not: { $type: 'date' } } },
+    { 'pending.from': { $lt: earliestFire } },
+    { 'pending.from': { $gt: latestFire } },
   ],
 };
 

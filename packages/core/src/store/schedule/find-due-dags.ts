@@ -1,10 +1,14 @@
 import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
-import { type DagReading, isDueExpression, isSoundJitter, readMatching } from './dag-cursor.js';
+import {
+  type DagReading,
+  earliestFire,
+  isDueExpression,
+  isSoundCursor,
+  isSoundJitter,
+  readMatching,
+} from './dag-cursor.js';
 import { damagedDags } from './dag-damage.js';
-
-/** Fires lie after it; a range that begins here leaves out DAGs without a cursor. */
-const beginning = new Date(0);
 
 /** A cursor that may become due: its schedule is neither stopped nor broken. */
 export const live = { state: 'active', pausedAt: null, broken: null } as const;
@@ -23,12 +27,16 @@ export async function readDueDags(context: StoreContext, limit: number): Promise
   // The index range is narrowed by an estimate; the server's clock decides. A jittered DAG is read early and left.
   const until = await narrowTo(context.clock);
   const [unfinished, due] = await Promise.all([
-    readMatching(context, [{ $match: { 'pending.from': { $gt: beginning } } }, { $limit: limit }]),
+    // A range of dates leaves out DAGs without a decision, or without a cursor.
+    readMatching(context, [
+      { $match: { 'pending.from': { $gte: earliestFire } } },
+      { $limit: limit },
+    ]),
     readMatching(context, [
       {
         $match: {
           ...live,
-          nextFireAt: { $gt: beginning, $lte: until },
+          nextFireAt: { $gte: earliestFire, $lte: until },
           pending: null,
           $expr: isDueExpression,
         },
@@ -53,7 +61,7 @@ export function readDamagedDags(context: StoreContext, limit: number): Promise<D
 /** The DAGs that fire next, whether or not they are due. */
 export function readNextDags(context: StoreContext, limit: number): Promise<DagReading[]> {
   return readMatching(context, [
-    { $match: { ...live, nextFireAt: { $gt: beginning } } },
+    { $match: { ...live, nextFireAt: { $gte: earliestFire } } },
     { $sort: { nextFireAt: 1 } },
     { $limit: limit },
   ]);
@@ -62,7 +70,7 @@ export function readNextDags(context: StoreContext, limit: number): Promise<DagR
 /** When the earliest cursor is due (its logical date + jitter), also when that has passed. Null when nothing is scheduled. */
 export async function earliestFireAt(context: StoreContext): Promise<Date | null> {
   const cursor = context.collections.dags
-    .find({ ...live, nextFireAt: { $gt: beginning } })
+    .find({ ...live, nextFireAt: { $gte: earliestFire } })
     .sort({ nextFireAt: 1 })
     .project<{ nextFireAt: Date; nextJitterMs: number }>({ nextFireAt: 1, nextJitterMs: 1 })
     .batchSize(10);
@@ -70,11 +78,12 @@ export async function earliestFireAt(context: StoreContext): Promise<Date | null
   try {
     // In order of logical date; a later date can only be due earlier while it is before the best due instant so far.
     for (let dag = await cursor.next(); dag !== null; dag = await cursor.next()) {
+      // A list of dates is found like its members.
+      if (!isSoundCursor(dag.nextFireAt)) continue;
       const logicalMs = dag.nextFireAt.getTime();
       if (earliestMs !== null && logicalMs >= earliestMs) break;
       // As the question about due fires has it.
       const dueMs = logicalMs + (isSoundJitter(dag.nextJitterMs) ? dag.nextJitterMs : 0);
-      if (Number.isNaN(dueMs)) continue;
       earliestMs = earliestMs === null ? dueMs : Math.min(earliestMs, dueMs);
     }
   } finally {
