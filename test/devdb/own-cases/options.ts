@@ -1,6 +1,6 @@
 /** Our own cases of what commands carry beside their work: retries by another command, write concerns, nulls. */
-import { Long } from 'mongodb';
-import { fails, own, refuses, step, update, updates } from './own-case.ts';
+import { Long, Timestamp } from 'mongodb';
+import { answers, fails, own, pipeline, refuses, step, update, updates } from './own-case.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -15,6 +15,16 @@ const modify = (more: Fields): Fields =>
   numbered({ findAndModify: 'c', query: { _id: 1 }, ...more });
 const increment = { $inc: { a: 1 } };
 const insertion: Fields = { insert: 'c', documents: [{ _id: 1, a: 1 }] };
+
+const past = new Timestamp({ t: 1_000_000, i: 1 });
+const reading = (readConcern: Fields): Fields => ({ find: 'c', readConcern });
+const collStats = (options: Fields): Fields => ({
+  aggregate: 'c',
+  pipeline: [{ $collStats: options }],
+  cursor: {},
+});
+const invalidStream = (aggregate: string | number) =>
+  fails({ aggregate, pipeline: [{ $changeStream: {} }], cursor: {} }, 73, 'InvalidNamespace');
 
 export const OPTIONS = [
   own('retryable-write', 'findAndModify with the number of an insert', {
@@ -111,5 +121,48 @@ export const OPTIONS = [
       }),
     ],
     final: [{ _id: 1, a: 1 }],
+  }),
+  own('error', 'read concerns with times', {
+    docs: [{ _id: 1 }],
+    steps: [
+      ...[5, 'x', null, new Date(0)].map((afterClusterTime) =>
+        fails(reading({ afterClusterTime }), 14, 'TypeMismatch'),
+      ),
+      ...[new Timestamp({ t: 0, i: 0 }), new Timestamp({ t: 4_000_000_000, i: 1 })].map(
+        (afterClusterTime) => fails(reading({ afterClusterTime }), 72, 'InvalidOptions'),
+      ),
+      ...['available', 'linearizable'].map((level) =>
+        fails(reading({ level, afterClusterTime: past }), 72, 'InvalidOptions'),
+      ),
+      answers(reading({ afterClusterTime: past }), [{ _id: 1 }]),
+      answers(reading({ level: 'majority', afterClusterTime: past }), [{ _id: 1 }]),
+      fails(reading({ atClusterTime: 5 }), 14, 'TypeMismatch'),
+      fails(reading({ atClusterTime: past }), 72, 'InvalidOptions'),
+      fails(reading({ level: 'majority', atClusterTime: past }), 72, 'InvalidOptions'),
+      fails(reading({ level: 'snapshot', atClusterTime: past }), 238, 'NotImplemented'),
+    ],
+  }),
+  own('change-stream', 'not of what is internal', {
+    steps: [
+      ...['admin', 'local', 'config'].flatMap((db) =>
+        [1, 'c'].map((aggregate) => ({ db, ...invalidStream(aggregate) })),
+      ),
+      invalidStream('system.things'),
+    ],
+  }),
+  own('aggregate-stage', '$collStats gives what it is asked for', {
+    docs: [{ _id: 1 }],
+    steps: [
+      pipeline([{ $collStats: {} }, { $project: { ns: 1, count: 1 } }], [{ ns: 'golden.c' }]),
+      pipeline(
+        [{ $collStats: { count: {} } }, { $project: { ns: 1, count: 1 } }],
+        [{ ns: 'golden.c', count: 1 }],
+      ),
+      fails(collStats({ nosuch: {} }), 40168),
+      fails(collStats({ count: 1 }), 40480),
+      fails(collStats({ storageStats: {} }), 238, 'NotImplemented'),
+      fails(collStats({ latencyStats: {} }), 238, 'NotImplemented'),
+      fails(collStats({ queryExecStats: {} }), 238, 'NotImplemented'),
+    ],
   }),
 ];

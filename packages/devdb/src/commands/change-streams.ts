@@ -63,6 +63,13 @@ export function openChangeStream(
       'A $changeStream with allChangesForCluster must be opened on the admin database with {aggregate: 1}',
     );
   }
+  const isInternal = ['local', 'config'].includes(database);
+  if (isInternal || (database === 'admin' && !allDatabases)) {
+    throw new DbError(73, `$changeStream may not be opened on the internal ${database} database`);
+  }
+  if (name?.startsWith('system.')) {
+    throw new DbError(73, `$changeStream may not be opened on the internal ${name} collection`);
+  }
   const watched: Watched = { database: allDatabases ? null : database, collection: name };
   const source = changeSource(store, watched, settings, compiled.run);
   return openCursor(context, source, `${database}.${name ?? '$cmd.aggregate'}`, {

@@ -166,7 +166,9 @@ async function run(
   const { store } = server;
   checkReadPreference(body);
   const writeConcern = readWriteConcern(command.name, body);
-  const level = readConcernLevel(body, body.get('startTransaction') === true);
+  const level = readConcernLevel(body, body.get('startTransaction') === true, () =>
+    store.clock.latest(),
+  );
   const deadlineMs = deadlineOf(body, store.clock.nowMs());
   checkFields(command, body);
   const transaction = joinTransaction(server, command, body, database, session, txnNumber);

@@ -2,7 +2,7 @@
 import { badValue, DbError, failedToParse, typeMismatch } from '../errors.js';
 import { toDouble } from '../values/numbers.js';
 import { typeName } from '../values/type-names.js';
-import { type Doc, doc, int32, isDoc, isNumeric, type Value } from '../values/value.js';
+import { type Doc, doc, int32, isDoc, isNumeric, Timestamp, type Value } from '../values/value.js';
 
 const READ_PREFERENCES: ReadonlySet<Value> = new Set([
   'primary',
@@ -43,8 +43,15 @@ const READ_CONCERN_FIELDS: ReadonlySet<string> = new Set([
   'provenance',
 ]);
 
-/** The level of a command's read concern; undefined where it names none. Throws for one that is not allowed there. */
-export function readConcernLevel(body: Doc, startsTransaction: boolean): string | undefined {
+/**
+ * The level of a command's read concern; undefined where it names none. Throws for one that is not allowed there, and for a
+ * cluster time after `latest`: what is to be read would be yet to come.
+ */
+export function readConcernLevel(
+  body: Doc,
+  startsTransaction: boolean,
+  latest: () => Timestamp,
+): string | undefined {
   const concern = body.get('readConcern');
   if (concern === undefined) return undefined;
   if (!isDoc(concern)) throw failedToParse('readConcern field should be an object');
@@ -54,6 +61,8 @@ export function readConcernLevel(body: Doc, startsTransaction: boolean): string 
     }
   }
   const level = concern.get('level');
+  checkAtTime(concern);
+  checkAfterTime(concern, body, latest);
   if (level === undefined) return undefined;
   if (!READ_CONCERN_LEVELS.has(level)) {
     throw failedToParse(
@@ -73,6 +82,51 @@ export function readConcernLevel(body: Doc, startsTransaction: boolean): string 
     );
   }
   return level as string;
+}
+
+/** A read of the past needs kept history, of which there is none: refused (238) where MongoDB takes it. */
+function checkAtTime(concern: Doc): void {
+  const time = timeField(concern, 'atClusterTime');
+  if (time === undefined) return;
+  if (concern.get('level') !== 'snapshot') {
+    throw new DbError(72, 'atClusterTime field can be set only if level is equal to snapshot');
+  }
+  throw new DbError(238, 'atClusterTime is not supported by this development server');
+}
+
+function checkAfterTime(concern: Doc, body: Doc, latest: () => Timestamp): void {
+  const time = timeField(concern, 'afterClusterTime');
+  if (time === undefined) return;
+  const level = concern.get('level');
+  if (level === 'available' || level === 'linearizable') {
+    throw new DbError(
+      72,
+      'afterClusterTime field can be set only if level is equal to majority, local, or snapshot',
+    );
+  }
+  // Clients bring cluster times along: that of another one, or of before a restart, is no time to come.
+  const gossip = body.get('$clusterTime');
+  const told = isDoc(gossip) ? gossip.get('clusterTime') : undefined;
+  if (told instanceof Timestamp && !told.lessThan(time)) return;
+  if (latest().lessThan(time)) {
+    throw new DbError(
+      72,
+      'readConcern afterClusterTime value must not be greater than the current clusterTime',
+    );
+  }
+}
+
+/** A cluster time, or undefined. Throws 14 for another type and 72 for the empty one. */
+function timeField(concern: Doc, field: string): Timestamp | undefined {
+  const time = concern.get(field);
+  if (time === undefined) return undefined;
+  if (!(time instanceof Timestamp)) {
+    throw typeMismatch(
+      `"${field}" had the wrong type. Expected timestamp, found ${typeName(time)}`,
+    );
+  }
+  if (time.isZero()) throw new DbError(72, `${field} cannot be a null timestamp`);
+  return time;
 }
 
 /** Commands that only read, and know no write concern. */

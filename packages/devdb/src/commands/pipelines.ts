@@ -4,7 +4,7 @@ import type { PipelineEnv } from '../aggregate/stage.js';
 import { DocumentScan } from '../planner/execute.js';
 import { planQuery } from '../planner/plan.js';
 import { compileFilter } from '../query/compile-filter.js';
-import { type Doc, doc, int32, Long, type Value } from '../values/value.js';
+import { type Doc, doc, int32, isDoc, Long, type Value } from '../values/value.js';
 import type { CommandContext } from './command.js';
 import { expressionEnv } from './expression-env.js';
 import { readableCollection } from './namespaces.js';
@@ -75,7 +75,7 @@ export function pipelineEnv(context: CommandContext, collection: string | null):
       return pipelineDocuments(context, name, stages);
     },
     random: context.server.random,
-    generate: (stage) => generate(context, stage, collection),
+    generate: (stage, specification) => generate(context, stage, specification, collection),
     isUniqueKey(name, fields) {
       const wanted = [...fields].sort().join('\0');
       if (wanted === '_id') return true;
@@ -94,6 +94,7 @@ export function pipelineEnv(context: CommandContext, collection: string | null):
 function generate(
   context: CommandContext,
   stage: string,
+  specification: Value,
   collection: string | null,
 ): Iterable<Doc> | undefined {
   switch (stage) {
@@ -115,14 +116,15 @@ function generate(
       );
     case '$collStats': {
       const found = collection === null ? undefined : readableCollection(context, collection);
-      return [
-        doc(
-          ['ns', `${context.database}.${collection}`],
-          ['host', context.server.address],
-          ['localTime', context.now],
-          ['count', int32(found?.records.size ?? 0)],
-        ),
-      ];
+      const stats = doc(
+        ['ns', `${context.database}.${collection}`],
+        ['host', context.server.address],
+        ['localTime', context.now],
+      );
+      if (isDoc(specification) && specification.has('count')) {
+        stats.set('count', int32(found?.records.size ?? 0));
+      }
+      return [stats];
     }
     default:
       return undefined;

@@ -15,6 +15,7 @@ import { ROUNDING } from './operators/rounding.js';
 import { SETS } from './operators/sets.js';
 import { STRINGS } from './operators/strings.js';
 import { SUBSTRINGS } from './operators/substrings.js';
+import { TRIGONOMETRY } from './operators/trigonometry.js';
 import { ZIP } from './operators/zip.js';
 
 const FAMILIES: readonly (readonly Operator[])[] = [
@@ -34,6 +35,7 @@ const FAMILIES: readonly (readonly Operator[])[] = [
   SETS,
   STRINGS,
   SUBSTRINGS,
+  TRIGONOMETRY,
   ZIP,
 ];
 

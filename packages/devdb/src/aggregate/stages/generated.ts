@@ -9,9 +9,7 @@ export const GENERATED: readonly StageDefinition[] = [
       throw new DbError(28803, 'The $indexStats stage specification must be an empty object');
     }
   }),
-  generated('$collStats', (value) => {
-    if (!isDoc(value)) throw new DbError(40166, '$collStats must take a nested object');
-  }),
+  generated('$collStats', checkCollStats),
   generated('$planCacheStats', (value) => {
     if (!isDoc(value)) throw new DbError(9, '$planCacheStats value must be an object');
   }),
@@ -66,6 +64,17 @@ export const GENERATED: readonly StageDefinition[] = [
     },
   },
 ];
+
+function checkCollStats(value: Value): void {
+  if (!isDoc(value)) throw new DbError(40166, '$collStats must take a nested object');
+  for (const [option, argument] of value) {
+    if (option === 'count') {
+      if (!isDoc(argument)) throw new DbError(40480, 'count argument must be an object');
+    } else if (['storageStats', 'latencyStats', 'queryExecStats'].includes(option)) {
+      throw new DbError(238, `$collStats: ${option} is not supported by this development server`);
+    } else throw new DbError(40168, `unrecognized option to $collStats: ${option}`);
+  }
+}
 
 function generated(name: string, check: (value: Value) => void): StageDefinition {
   return {

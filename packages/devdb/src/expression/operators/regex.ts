@@ -115,5 +115,8 @@ function describe(found: RegExpExecArray, text: string): Doc {
 
 function findAll(regExp: RegExp, text: string): Evaluated {
   const global = new RegExp(regExp.source, `${regExp.flags}g`);
-  return [...text.matchAll(global)].map((found) => describe(found as RegExpExecArray, text));
+  // MongoDB looks no further than the last character: nothing is found behind it, but in an empty text.
+  return [...text.matchAll(global)]
+    .filter((found) => found.index < text.length || text === '')
+    .map((found) => describe(found as RegExpExecArray, text));
 }
