@@ -48,7 +48,7 @@ async function raw(database: string, command: BSON.Document): Promise<BSON.Docum
       reply = Buffer.concat([reply, part as Buffer]);
       if (reply.length >= 4 && reply.length >= reply.readInt32LE(0)) break;
     }
-    return BSON.deserialize(reply.subarray(21));
+    return BSON.deserialize(reply.subarray(21), { promoteLongs: false });
   } finally {
     socket.destroy();
   }
@@ -129,6 +129,25 @@ describe('the labels of an error', () => {
     async (errorCode) => {
       expect(await labelsOf(insertion, { errorCode }, true)).toEqual(['TransientTransactionError']);
       expect(await labelsOf(insertion, { errorCode })).toBeUndefined();
+    },
+  );
+
+  test.each([...passing, 63, 133, 150, 234, 13388])(
+    'say of code %i that a change stream may go on',
+    async (errorCode) => {
+      const pipeline = [{ $changeStream: {} }];
+      const open = { aggregate: 'things', pipeline, cursor: {} };
+      const { cursor } = await raw('labels', open);
+      const more = { getMore: cursor.id, collection: 'things', maxTimeMS: 1 };
+      for (const command of [open, more]) {
+        await failOnce({ failCommands: [Object.keys(command)[0]], errorCode });
+        const reply = await raw('labels', command);
+        expect(reply.errorLabels).toEqual(['ResumableChangeStreamError']);
+      }
+      await raw('labels', { killCursors: 'things', cursors: [cursor.id] });
+      await failOnce({ failCommands: ['aggregate'], errorCode });
+      const plain = await raw('labels', { aggregate: 'things', pipeline: [], cursor: {} });
+      expect(plain).not.toHaveProperty('errorLabels');
     },
   );
 

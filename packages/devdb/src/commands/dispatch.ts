@@ -75,20 +75,27 @@ export async function dispatch(
     if (command === undefined) throw new DbError(59, `no such command: '${sentName}'`);
     const reply = await runInSession(server, client, command, body);
     if (strike?.writeConcernError) reply.set('writeConcernError', strike.writeConcernError);
-    if (reply.has('writeConcernError')) label(reply, command, body, strike);
+    if (reply.has('writeConcernError')) label(server, reply, command, body, strike);
     if (adversary?.losesReply(command.name)) return { closeConnection: true };
     return { reply: finishReply(server, reply) };
   } catch (error) {
     const reply = errorReply(error);
-    label(reply, command, body, strike);
+    label(server, reply, command, body, strike);
     return { reply: finishReply(server, reply) };
   }
 }
 
 /** Puts the labels on an error that go with its code, beside its own; or those that a fail point gives. */
-function label(reply: Doc, command: Command | undefined, body: Doc, strike: Strike | null): void {
+function label(
+  server: ServerState,
+  reply: Doc,
+  command: Command | undefined,
+  body: Doc,
+  strike: Strike | null,
+): void {
   const own = (reply.get('errorLabels') ?? []) as string[];
-  const labels = strike?.errorLabels ?? [...new Set([...own, ...labelsOf(command, body, reply)])];
+  const found = labelsOf(command, body, reply, server.cursors);
+  const labels = strike?.errorLabels ?? [...new Set([...own, ...found])];
   if (labels.length > 0) reply.set('errorLabels', [...labels]);
   else reply.delete('errorLabels');
 }

@@ -1,5 +1,6 @@
 /** The `errorLabels` of a reply, by which drivers know what they may try again. They go by them, since we say we are a 4.4. */
-import { type Doc, isDoc, isNumeric, type Value } from '../values/value.js';
+import type { Cursors } from '../state/cursors.js';
+import { type Doc, isDoc, isLong, isNumeric, type Value } from '../values/value.js';
 import type { Command } from './command.js';
 
 /** Nodes that went away or may no longer write, and the like: errors that pass. */
@@ -12,13 +13,28 @@ const LOST_TRANSACTION: ReadonlySet<number> = new Set([24, 112, 246]);
 
 const NO_SUCH_TRANSACTION = 251;
 
+/** Beside what passes: a change stream has to look for its node, or for where its data are, again. */
+const RESUMABLE: ReadonlySet<number> = new Set([63, 133, 150, 234, 13388]);
+
 /**
  * The labels that a reply gets for its code or for the code of its write concern error: `TransientTransactionError` in a
- * transaction, `RetryableWriteError` for a retryable write and for the end of a transaction, which is tried again by itself.
+ * transaction, `RetryableWriteError` for a retryable write and for the end of a transaction, which is tried again by itself,
+ * `ResumableChangeStreamError` where a change stream is opened or read on.
  */
-export function labelsOf(command: Command | undefined, body: Doc, reply: Doc): string[] {
-  if (command === undefined || !isGiven(body.get('txnNumber'))) return [];
+export function labelsOf(
+  command: Command | undefined,
+  body: Doc,
+  reply: Doc,
+  cursors: Cursors,
+): string[] {
+  if (command === undefined) return [];
   const code = codeIn(reply);
+  if (!isGiven(body.get('txnNumber'))) {
+    const resumes = code !== null && (PASSING.has(code) || RESUMABLE.has(code));
+    return resumes && isOfChangeStream(command, body, cursors)
+      ? ['ResumableChangeStreamError']
+      : [];
+  }
   const concern = reply.get('writeConcernError');
   const concernCode = isDoc(concern) ? codeIn(concern) : null;
   const isPassing = (one: number | null) => one !== null && PASSING.has(one);
@@ -34,6 +50,16 @@ export function labelsOf(command: Command | undefined, body: Doc, reply: Doc): s
       (!ends && PASSING.has(code)));
   if (isLost) return ['TransientTransactionError'];
   return ends && (isPassing(code) || isPassing(concernCode)) ? ['RetryableWriteError'] : [];
+}
+
+function isOfChangeStream(command: Command, body: Doc, cursors: Cursors): boolean {
+  if (command.name === 'getMore') {
+    const id = body.get('getMore');
+    return isLong(id) && cursors.get(id)?.source.resumeToken !== undefined;
+  }
+  const pipeline = body.get('pipeline');
+  const first = command.name === 'aggregate' && Array.isArray(pipeline) ? pipeline[0] : undefined;
+  return isDoc(first) && first.has('$changeStream');
 }
 
 function isGiven(value: Value): boolean {
