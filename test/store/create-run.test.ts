@@ -155,3 +155,27 @@ describe('listing', () => {
     expect(await bench.store.viewRun('gone')).toBeNull();
   });
 });
+
+it('half-made runs that can never be whole keep none behind them from its turn', async () => {
+  const other = await Bench.open();
+  try {
+    await other.deploy('sound');
+    const { runId } = await other.store.createRun({ dagId: 'sound', cause: 'manual' });
+    const { runs, tasks } = other.collections;
+    await tasks.deleteMany({ runId });
+    await runs.updateOne({ _id: runId }, { $set: { materialized: false } });
+    const { _id, ...run } = (await runs.findOne({ _id: runId }))!;
+    await runs.insertMany(
+      Array.from({ length: 120 }, (_, index) => ({
+        ...run,
+        ...{ _id: `lost-${index}`, slot: `lost-${index}`, version: 'gone' },
+        createdAt: new Date(index),
+      })),
+    );
+    await expect(other.store.finishHalfMadeRuns(0)).rejects.toMatchObject({ code: 'not-found' });
+    await expect(other.store.finishHalfMadeRuns(0)).rejects.toMatchObject({ code: 'not-found' });
+    expect(await runs.findOne({ _id })).toMatchObject({ materialized: true });
+  } finally {
+    await other.close();
+  }
+});

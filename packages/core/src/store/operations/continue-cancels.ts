@@ -1,5 +1,6 @@
 import type { StoreContext } from '../context.js';
 import { carryOutCancel } from './cancel-run.js';
+import { nextPortion, owedAtMost } from './rounds.js';
 import { workThrough } from './work-through.js';
 
 const runsAtOnce = 200;
@@ -9,8 +10,11 @@ export async function continueCancels(context: StoreContext): Promise<number> {
   const open = await context.collections.runs
     .find({ cancelling: true }, { projection: { _id: 1 } })
     .sort({ cancelRequestedAt: 1 })
-    .limit(runsAtOnce)
+    .limit(owedAtMost)
     .toArray();
-  await workThrough(open, (run) => carryOutCancel(context, run._id));
-  return open.length;
+  const ids = open.map(({ _id }) => _id);
+  // A run whose tasks do not yield is cancelling for long.
+  const portion = nextPortion(context, 'cancels', ids, runsAtOnce);
+  await workThrough(portion, (runId) => carryOutCancel(context, runId));
+  return portion.length;
 }

@@ -2,6 +2,7 @@ import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
 import { NOW } from '../task-transitions.js';
 import { propagate } from './propagate.js';
+import { nextPortion, owedAtMost } from './rounds.js';
 import { workThrough } from './work-through.js';
 
 const marksAtOnce = 200;
@@ -23,9 +24,11 @@ export async function payPropagation(context: StoreContext, olderThanMs: number)
       { projection: { _id: 1 } },
     )
     .sort({ endedAt: 1 })
-    .limit(marksAtOnce)
+    .limit(owedAtMost)
     .toArray();
+  const ids = owed.map(({ _id }) => _id);
+  const portion = nextPortion(context, 'propagation', ids, marksAtOnce);
   // One after the other: the first of a run often pays for the others, which then cost one read.
-  await workThrough(owed, (task) => propagate(context, task._id));
-  return owed.length;
+  await workThrough(portion, (taskId) => propagate(context, taskId));
+  return portion.length;
 }
