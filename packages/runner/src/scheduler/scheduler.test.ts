@@ -204,6 +204,27 @@ describe('a failure of one DAG', () => {
     await scheduler.stop();
   });
 
+  it('in what is only to save time is no failure at all', async () => {
+    let tries = 0;
+    const { tick, scheduler, failures } = system(
+      () => 0,
+      () => false,
+      () => 1_000,
+      {
+        earliestFireAt: () => new Date(0),
+        foresee: () => {
+          tries += 1;
+          throw new Error('this DAG cannot be decided');
+        },
+      },
+    );
+    for (let ticks = 0; ticks < 3; ticks += 1) await tick();
+    expect(tries).toBe(3);
+    expect(failures).toEqual([]);
+    expect(scheduler.pulse).toMatchObject({ failures: 0 });
+    await scheduler.stop();
+  });
+
   it('is told at once and then once a minute, a broken schedule once', async () => {
     let settled = 0;
     const { tick, scheduler, failures, lines } = system(

@@ -117,11 +117,16 @@ export class Scheduler {
     const now = settings.clock.monotonicMs();
     if (now - this.#rehearsedAt < rehearsalMs) return;
     this.#rehearsedAt = now;
+    await this.#unlessOutage('rehearse', store.rehearseSettling(dagsPerRehearsal));
+  }
+
+  /** What merely saves time may fail: the duty itself comes, and tells what is wrong. */
+  async #unlessOutage(what: string, doing: Promise<void>): Promise<void> {
     try {
-      await store.rehearseSettling(dagsPerRehearsal);
+      await doing;
     } catch (error) {
       if (isOutage(error)) throw error;
-      settings.log('debug', 'the rehearsal of due schedules failed', { error });
+      this.#options.settings.log('debug', `could not ${what} due schedules`, { error });
     }
   }
 
@@ -192,7 +197,7 @@ export class Scheduler {
     if (next === null) return longestMs;
     const untilNext = () => next.getTime() - store.estimateServerTime().getTime();
     const isNear = untilNext() < longestMs;
-    if (isNear) await store.foresee(next);
+    if (isNear) await this.#unlessOutage('foresee', store.foresee(next));
     const untilMs = untilNext();
     // The database decides that it is due; being a moment early only means looking again.
     return Math.min(longestMs, Math.max(untilMs + 1, 1));
