@@ -15,7 +15,7 @@ afterAll(() => bench.close());
 const everyDay = betweenFires(24);
 /** Longer than any test takes. */
 const anHour = 3_600_000;
-const settled = { recorded: 0, failed: [], notAdmitted: [] };
+const settled = { recorded: 0, failed: [], broken: [], notAdmitted: [] };
 
 /** A DAG whose fire of this moment, or of some minutes ago, nobody has seen yet; its dates are a day apart. */
 async function dueNow(minutesAgo = 0): Promise<{ id: string; dueAt: Date }> {
