@@ -85,7 +85,7 @@ const CODE_NAMES: ReadonlyMap<number, string> = new Map([
   [123, 'NotAReplicaSet'],
   [125, 'CommandFailed'],
   [146, 'ExceededMemoryLimit'],
-  [165, 'CannotIndexParallelArrays'],
+  [165, 'ViewDepthLimitExceeded'],
   [166, 'CommandNotSupportedOnView'],
   [167, 'OptionNotSupportedOnView'],
   [168, 'InvalidPipelineOperator'],
