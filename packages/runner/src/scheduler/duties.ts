@@ -50,9 +50,15 @@ const dagsPerTick = 200;
 /** What one step takes on: a deposed leader stops between them. */
 const dagsAtOnce = 50;
 
+/** Comes first, and again when a fire comes due between two others: lateness of fires is what people see. */
+export const settleDue: Duty = {
+  name: 'settle due schedules',
+  everyMs: 0,
+  run: settleDueSchedules,
+};
+
 export const duties: readonly Duty[] = [
-  // Due fires come first: their lateness is what people see.
-  { name: 'settle due schedules', everyMs: 0, run: settleDueSchedules },
+  settleDue,
   { name: 'admit queued runs', everyMs: 1_000, run: admitQueuedRuns },
   {
     name: 'pay propagation',

@@ -132,6 +132,26 @@ describe('the duties of a leader', () => {
     await scheduler.stop();
   });
 
+  it('let a fire that comes due while they are done go before the next of them, once', async () => {
+    const { tick, scheduler } = system(
+      (verb) => (verb === 'findDagsWithQueuedRuns' ? 500 : 0),
+      () => false,
+      () => 0,
+      { earliestFireAt: () => new Date(300) },
+    );
+    const asked = await tick();
+    expect(asked.slice(0, 6)).toEqual([
+      'rescueExpired',
+      'settleDue',
+      'foresee',
+      'findDagsWithQueuedRuns',
+      'settleDue',
+      'payPropagation',
+    ]);
+    expect(asked.filter((verb) => verb === 'settleDue')).toHaveLength(2);
+    await scheduler.stop();
+  });
+
   it('go on where they were when leadership was lost in one that took too long', async () => {
     // Settling takes longer than the lease, and another leads afterwards, every time.
     const { tick, scheduler } = system(

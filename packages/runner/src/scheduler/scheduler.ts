@@ -10,7 +10,14 @@ import { Loop, type LoopPulse } from '../loop.js';
 import type { RunnerSettings } from '../options.js';
 import { Announcer } from './announcer.js';
 import { Complaints, isOutage } from './complaints.js';
-import { type Duty, type DutyEnvironment, duties, type Rounds, rescue } from './duties.js';
+import {
+  type Duty,
+  type DutyEnvironment,
+  duties,
+  type Rounds,
+  rescue,
+  settleDue,
+} from './duties.js';
 import { LeadershipHolder } from './leadership.js';
 
 const longestTickMs = 1_000;
@@ -43,6 +50,10 @@ export class Scheduler {
   #rehearsedAt = Number.NEGATIVE_INFINITY;
   /** Which duty comes first. */
   #first = 0;
+  /** The next fire, if it lay ahead when it was asked for; null: none did; undefined: it was not asked for yet. */
+  #coming: Date | null | undefined;
+  /** A fire was due still after it had been tried. */
+  #isOverdue = false;
 
   constructor(options: SchedulerOptions) {
     this.#options = options;
@@ -175,31 +186,65 @@ export class Scheduler {
     };
     const first = this.#first;
     this.#first = 0;
+    this.#coming = undefined;
     for (let done = 0; done < duties.length; done += 1) {
       const at = (first + done) % duties.length;
+      if (this.#isComing()) {
+        this.#coming = undefined;
+        if (!(await perform(settleDue))) {
+          this.#first = at;
+          break;
+        }
+      }
       // Lateness of fires counts in milliseconds: a rescue whose time has just come waits for them, one that is late does not.
       const rescueMs = at === 0 ? 2 * rescue.everyMs : rescue.everyMs;
-      if ((await perform(rescue, rescueMs)) && (await perform(duties[at] as Duty))) continue;
-      this.#first = at;
-      break;
+      if (!(await perform(rescue, rescueMs)) || !(await perform(duties[at] as Duty))) {
+        this.#first = at;
+        break;
+      }
+      if (at !== 0 || more) continue;
+      try {
+        await this.#lookAhead();
+      } catch (error) {
+        fail('look for the next fire', '', error);
+      }
     }
     if (outage !== undefined) throw outage;
     return { more, hasFailed };
   }
 
+  /** True when a fire that lay ahead has come due while other duties were done: it waits for no more than one of them. */
+  #isComing(): boolean {
+    const now = this.#options.store.estimateServerTime();
+    return this.#coming !== undefined && this.#coming !== null && this.#coming <= now;
+  }
+
+  /** Learns which fire comes next and, when it is near, what it will be. */
+  async #lookAhead(): Promise<void> {
+    const { store } = this.#options;
+    const next = await store.earliestFireAt();
+    const untilMs = next === null ? null : next.getTime() - store.estimateServerTime().getTime();
+    // One that is due already was just tried: it does not come, it stays.
+    this.#coming = untilMs !== null && untilMs > 0 ? next : null;
+    this.#isOverdue = untilMs !== null && untilMs <= 0;
+    if (next !== null && untilMs! < this.#longestMs)
+      await this.#unlessOutage('foresee', store.foresee(next));
+  }
+
+  /** Leadership is renewed by this loop: it must come round well before the lease is over. */
+  get #longestMs(): number {
+    return Math.min(longestTickMs, this.#options.settings.leadershipMs / 4);
+  }
+
   /** So that a fire is acted on when it is due and not at the next tick. */
   async #untilNextFire(): Promise<number> {
-    const { store, settings } = this.#options;
-    // Leadership is renewed by this loop: it must come round well before the lease is over.
-    const longestMs = Math.min(longestTickMs, settings.leadershipMs / 4);
-    if (this.#leadership.isLeading()) await this.#leadership.keep(longestMs);
-    const next = await store.earliestFireAt();
-    if (next === null) return longestMs;
-    const untilNext = () => next.getTime() - store.estimateServerTime().getTime();
-    const isNear = untilNext() < longestMs;
-    if (isNear) await this.#unlessOutage('foresee', store.foresee(next));
-    const untilMs = untilNext();
+    if (this.#leadership.isLeading()) await this.#leadership.keep(this.#longestMs);
+    if (this.#coming === undefined) await this.#lookAhead();
+    if (this.#isOverdue) return 1;
+    const coming = this.#coming ?? null;
+    if (coming === null) return this.#longestMs;
+    const untilMs = coming.getTime() - this.#options.store.estimateServerTime().getTime();
     // The database decides that it is due; being a moment early only means looking again.
-    return Math.min(longestMs, Math.max(untilMs + 1, 1));
+    return Math.min(this.#longestMs, Math.max(untilMs + 1, 1));
   }
 }
