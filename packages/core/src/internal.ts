@@ -61,6 +61,7 @@ export * from './model/states.js';
 export type { ConnectOptions, ConnectSources } from './store/connect.js';
 // The driver is loaded when it is needed: export nothing else of the store that is more than a type.
 export { connectStore } from './store/connect-lazily.js';
+export { portionsOf } from './store/portions.js';
 export type { ClockMeasurement } from './store/server-time.js';
 export type { Store } from './store/store.js';
 export type * from './store/verbs/audit-verbs.js';

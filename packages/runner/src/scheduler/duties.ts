@@ -4,7 +4,7 @@
  * The rescue waits for no list of others: it is one question that is nearly always answered with nothing, and what it finds has
  * stood still for a lease already. So it is asked when its time has come, between any two duties.
  */
-import type { FreshTask, Store } from '@flowline/core/internal';
+import { type FreshTask, portionsOf, type Store } from '@flowline/core/internal';
 import type { RunnerEmitter } from '../events.js';
 import type { RunnerSettings } from '../options.js';
 import type { Announcer } from './announcer.js';
@@ -118,7 +118,7 @@ function tellBroken(
 async function admitQueuedRuns(env: DutyEnvironment): Promise<boolean> {
   const { store, rounds } = env;
   const dagIds = await store.findDagsWithQueuedRuns(dagsPerTick, rounds.admission);
-  for (const portion of portionsOf(dagIds)) {
+  for (const portion of portionsOf(dagIds, dagsAtOnce)) {
     if (!env.isLeading()) return false;
     await store.admitDags(portion, env.onReady).catch((error: unknown) => {
       env.fail('admit queued runs', '', error);
@@ -154,9 +154,4 @@ async function watchExpectations(env: DutyEnvironment): Promise<boolean> {
 async function woken(env: DutyEnvironment, changes: Promise<number>): Promise<boolean> {
   if ((await changes) > 0) env.onReady();
   return false;
-}
-
-function* portionsOf(ids: readonly string[]): Iterable<readonly string[]> {
-  for (let from = 0; from < ids.length; from += dagsAtOnce)
-    yield ids.slice(from, from + dagsAtOnce);
 }

@@ -26,6 +26,7 @@ import {
 import type { TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { isWideJoin } from '../fan-in.js';
+import { portionsOf } from '../portions.js';
 import { choose, moveTo, settleStage } from '../task-transitions.js';
 import type { ClosedTask as ClosedByCaller } from '../verbs/task-verbs.js';
 import type { KnownVersion } from '../version-cache.js';
@@ -110,7 +111,7 @@ async function tellDependents(
       if (isWideJoin(version.jobs.get(jobId)!)) wide.add(jobId);
       else narrow.push(taskId(runId, jobId));
     }
-    for (const ids of chunks(narrow)) {
+    for (const ids of portionsOf(narrow, idsPerQuery)) {
       writes.push({
         updateMany: {
           filter: {
@@ -127,7 +128,7 @@ async function tellDependents(
   if (writes.length > 0) await tasks.bulkWrite(writes, { ordered: false });
   for (const jobId of wide) await decideWideJoin(context, runId, jobId, level, isCancelling);
   const seen: ClosedTask[] = [];
-  for (const ids of chunks([...waiting])) {
+  for (const ids of portionsOf([...waiting], idsPerQuery)) {
     const found = await tasks.find({ _id: { $in: ids } }, { projection: fields }).toArray();
     seen.push(...found);
   }
@@ -245,7 +246,7 @@ async function clearMarks(context: StoreContext, told: readonly ClosedTask[]): P
     else byGeneration.set(task.generation, [task._id]);
   }
   for (const [generation, ids] of byGeneration) {
-    for (const some of chunks(ids)) {
+    for (const some of portionsOf(ids, idsPerQuery)) {
       await context.collections.tasks.updateMany(
         {
           _id: some.length === 1 ? some[0]! : { $in: some },
@@ -257,12 +258,4 @@ async function clearMarks(context: StoreContext, told: readonly ClosedTask[]): P
       );
     }
   }
-}
-
-function chunks<T>(items: readonly T[]): T[][] {
-  const parts: T[][] = [];
-  for (let from = 0; from < items.length; from += idsPerQuery) {
-    parts.push(items.slice(from, from + idsPerQuery));
-  }
-  return parts;
 }

@@ -8,6 +8,7 @@
 import type { StoreContext } from '../context.js';
 import { convertDriverError } from '../driver-errors.js';
 import { admitDags } from '../operations/admit-dags.js';
+import { portionsOf } from '../portions.js';
 import type { SettleDueParams, SettledDags } from '../verbs/dag-verbs.js';
 import type { Admit } from './carry-out-pending.js';
 import { readDamagedDags, readDueDags } from './find-due-dags.js';
@@ -40,13 +41,13 @@ export async function settleDue(
   let more = false;
   const foreseen = takeForeseen(context);
   if (foreseen !== null) {
-    for (const some of portionsOf(foreseen.decided)) {
+    for (const some of portionsOf(foreseen.decided, dagsAtOnce)) {
       if (mayGoOn()) count(await settleForeseen(context, some, foreseen.untilAt, admit));
     }
   } else {
     const readings = await readDueDags(context, limit);
     more = readings.length === limit;
-    for (const some of portionsOf(readings)) {
+    for (const some of portionsOf(readings, dagsAtOnce)) {
       if (mayGoOn()) count(await settleRead(context, some, 'due', admit));
     }
   }
@@ -68,9 +69,4 @@ function failuresOf({ failed }: SettledBatch): SettledDags['failed'] {
 
 function markedOf({ broken }: SettledBatch): SettledDags['broken'] {
   return [...broken].map(([dagId, reason]) => ({ dagId, reason }));
-}
-
-function* portionsOf<T>(all: readonly T[]): Iterable<readonly T[]> {
-  for (let from = 0; from < all.length; from += dagsAtOnce)
-    yield all.slice(from, from + dagsAtOnce);
 }

@@ -165,7 +165,8 @@ export async function settleForeseen(
   admit: Admit,
 ): Promise<SettledBatch> {
   const open = await storePending(context, decided, 'due', untilAt);
-  return { ...(await carryOut(context, open, () => true, admit)), more: true };
+  // What else is due only a look can tell.
+  return { ...(await carryOut(context, open, () => false, admit)), more: true };
 }
 
 /** Takes damaged DAGs out of the way, and answers with the others, and with what is to be carried out of the damaged ones. */
