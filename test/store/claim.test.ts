@@ -84,6 +84,17 @@ describe('claimTasks', () => {
     expect(order).toEqual(['high', 'first', 'second', 'low']);
   });
 
+  it('begins no attempt before its task was ready, also where the command is older than that', async () => {
+    const graph = await Graph.deploy(bench, { only: [] }, allow);
+    const runId = await graph.start();
+    // As it is for a claim that waited since its instant was taken, and found what became ready meanwhile.
+    const readyAt = new Date((await bench.store.readServerTime()).getTime() + 60_000);
+    await bench.collections.tasks.updateOne({ runId }, { $set: { readyAt } });
+    expect(await graph.claim(1)).toHaveLength(1);
+    const task = await bench.collections.tasks.findOne({ runId });
+    expect(task).toMatchObject({ startedAt: readyAt, attempts: [{ startedAt: readyAt }] });
+  });
+
   it('leaves what it has no class for, without an attempt, and says that nobody serves it', async () => {
     const graph = await Graph.deploy(bench, { known: [], unknown: [] });
     const runId = await graph.start();

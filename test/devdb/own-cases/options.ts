@@ -26,6 +26,13 @@ const collStats = (options: Fields): Fields => ({
 const invalidStream = (aggregate: string | number) =>
   fails({ aggregate, pipeline: [{ $changeStream: {} }], cursor: {} }, 73, 'InvalidNamespace');
 
+const streamAt = (level: string): Fields => ({
+  aggregate: 'c',
+  pipeline: [{ $changeStream: {} }],
+  cursor: {},
+  readConcern: { level },
+});
+
 export const OPTIONS = [
   own('retryable-write', 'findAndModify with the number of an insert', {
     steps: [
@@ -149,6 +156,11 @@ export const OPTIONS = [
       ),
       invalidStream('system.things'),
     ],
+  }),
+  own('change-stream', 'with no read concern but majority', {
+    steps: ['local', 'available', 'linearizable'].map((level) =>
+      fails(streamAt(level), 72, 'InvalidOptions'),
+    ),
   }),
   own('aggregate-stage', '$collStats gives what it is asked for', {
     docs: [{ _id: 1 }],

@@ -17,6 +17,7 @@ const passingCodes = new Set([
   89, // NetworkTimeout
   91, // ShutdownInProgress
   112, // WriteConflict
+  133, // FailedToSatisfyReadPreference: mongos finds no primary
   134, // ReadConcernMajorityNotAvailableYet
   189, // PrimarySteppedDown
   262, // ExceededTimeLimit

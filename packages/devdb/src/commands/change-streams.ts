@@ -44,6 +44,7 @@ export function openChangeStream(
   if (context.transaction !== null) {
     throw new DbError(263, '$changeStream cannot run in a transaction');
   }
+  checkReadConcern(context.body);
   const options = pipeline[0]!.get('$changeStream');
   if (!isDoc(options)) {
     throw new DbError(50808, '$changeStream stage expects a document as argument.');
@@ -77,6 +78,17 @@ export function openChangeStream(
     isTailable: true,
     awaitsData: true,
   });
+}
+
+/** Throws 72 for any read concern but `majority`; one that is not named is taken as that. */
+function checkReadConcern(body: Doc): void {
+  const concern = body.get('readConcern');
+  const level = isDoc(concern) ? concern.get('level') : undefined;
+  if (level === undefined || level === 'majority') return;
+  throw new DbError(
+    72,
+    `Aggregation stage $changeStream cannot run with a readConcern other than 'majority'. Current readConcern: ${String(level)}`,
+  );
 }
 
 interface Settings {

@@ -278,12 +278,14 @@ async function readClaimed(
 
 function claimPipeline({ runnerId, leaseMs }: ClaimParams, claim: string) {
   const token = { $add: ['$token', 1] };
+  // The server's now is that of the command, which may have waited or begun anew since: what it finds can be younger than that.
+  const startedAt = { $max: [NOW, '$readyAt'] };
   return [
     {
       $set: {
         state: 'running',
         token,
-        startedAt: { $ifNull: ['$startedAt', NOW] },
+        startedAt: { $ifNull: ['$startedAt', startedAt] },
         progress: null,
         lease: {
           runner: literal(runnerId),
@@ -296,7 +298,7 @@ function claimPipeline({ runnerId, leaseMs }: ClaimParams, claim: string) {
           n: { $add: [{ $size: '$attempts' }, 1] },
           token,
           runner: literal(runnerId),
-          startedAt: NOW,
+          startedAt,
           endedAt: null,
           outcome: null,
           error: null,

@@ -11,7 +11,7 @@ import { taskId } from '../../model/ids.js';
 import type { LogLine } from '../../model/run.js';
 import type { LogDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
-import { isDuplicateKey } from '../driver-errors.js';
+import { duplicatesOf } from '../driver-errors.js';
 import { fromPayload, toPayload } from '../payload/payload.js';
 
 const linesPerInsert = 1_000;
@@ -34,8 +34,8 @@ export async function appendLogs(
         ordered: false,
       });
     } catch (error) {
-      const all = (error as { writeErrors?: { code?: unknown }[] }).writeErrors ?? [];
-      if (!isDuplicateKey(error) || all.some((one) => one.code !== 11000)) throw error;
+      // Stored by an earlier call.
+      duplicatesOf(error);
     }
   }
 }

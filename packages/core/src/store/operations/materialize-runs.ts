@@ -2,7 +2,7 @@
 import { poolOf, taskId } from '../../model/ids.js';
 import type { RunDocument, TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
-import { isDuplicateKey } from '../driver-errors.js';
+import { duplicatesOf } from '../driver-errors.js';
 import { feedsOf, isWideJoin } from '../fan-in.js';
 import type { KnownVersion } from '../version-cache.js';
 import { leaveOutTasks } from './leave-out-tasks.js';
@@ -81,7 +81,7 @@ async function insertMissing(
   try {
     await context.collections.tasks.insertMany(documents, { ordered: false });
   } catch (error) {
-    if (!isOnlyDuplicates(error)) throw error;
+    duplicatesOf(error);
   }
 }
 
@@ -126,10 +126,4 @@ function newTask(run: RunSeed, version: KnownVersion, order: number): TaskDocume
     generation: 0,
     expireAt: null,
   };
-}
-
-function isOnlyDuplicates(error: unknown): boolean {
-  const all = (error as { writeErrors?: unknown }).writeErrors;
-  if (!Array.isArray(all)) return isDuplicateKey(error);
-  return all.length > 0 && all.every((one: { code?: unknown }) => one.code === 11000);
 }

@@ -25,7 +25,8 @@ export async function watchReady(
       },
       { $project: { _id: 1 } },
     ],
-    { maxAwaitTimeMS: 10_000 },
+    // The connection's own read concern is `local`, with which MongoDB opens no stream.
+    { maxAwaitTimeMS: 10_000, readConcern: { level: 'majority' } },
   );
   let isStopped = false;
   const stop = async () => {
