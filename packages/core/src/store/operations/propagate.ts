@@ -32,6 +32,7 @@ import type { ClosedTask as ClosedByCaller } from '../verbs/task-verbs.js';
 import type { KnownVersion } from '../version-cache.js';
 import { closeRun } from './close-run.js';
 import { knownVersion } from './known-version.js';
+import type { RunPart } from './leave-out-tasks.js';
 
 type ClosedTask = Pick<
   TaskDocument,
@@ -72,7 +73,7 @@ export async function propagate(
   let level: ClosedTask[] = [task];
   while (level.length > 0) {
     for (const one of level) told.set(one._id, one);
-    const next = await tellDependents(context, version, level, isCancelling);
+    const next = await tellDependents(context, version, level, { isCancelling, part: run?.part });
     for (const one of next.ready) ready.add(one);
     isOpen ||= next.isOpen;
     level = next.closed.filter((one) => !told.has(one._id));
@@ -92,12 +93,18 @@ interface Told {
   readonly isOpen: boolean;
 }
 
+/** What telling has to know of the run. */
+interface ToldRun {
+  readonly isCancelling: boolean;
+  readonly part: RunPart | undefined;
+}
+
 /** Tells the dependents of closed tasks of one run. */
 async function tellDependents(
   context: StoreContext,
   version: KnownVersion,
   level: readonly ClosedTask[],
-  isCancelling: boolean,
+  { isCancelling, part }: ToldRun,
 ): Promise<Told> {
   const { tasks } = context.collections;
   const runId = level[0]!.runId;
@@ -126,7 +133,11 @@ async function tellDependents(
   }
   if (waiting.size === 0) return { ready: [], closed: [], isOpen: false };
   if (writes.length > 0) await tasks.bulkWrite(writes, { ordered: false });
-  for (const jobId of wide) await decideWideJoin(context, runId, jobId, level, isCancelling);
+  for (const jobId of wide) {
+    const upstream = new Set(version.jobs.get(jobId)!.dependsOn);
+    for (const id of upstream) if (part?.jobs.includes(id) === false) upstream.delete(id);
+    await decideWideJoin(context, { runId, jobId, upstream: upstream.size }, level, isCancelling);
+  }
   const seen: ClosedTask[] = [];
   for (const ids of portionsOf([...waiting], idsPerQuery)) {
     const found = await tasks.find({ _id: { $in: ids } }, { projection: fields }).toArray();
@@ -193,14 +204,24 @@ function flagsOf(state: TaskState): { failed: boolean; skipped: boolean; cancell
   };
 }
 
+/** A join without a pending set, and how many tasks it waits for. */
+interface WideJoin {
+  readonly runId: string;
+  readonly jobId: string;
+  readonly upstream: number;
+}
+
 /**
- * A join without a pending set: asks whether any upstream is open, after the upstreams' own writes. Of two that finish
- * last at the same time, the later one to ask sees both. The generation read first guards against a rerun in between.
+ * Asks whether any upstream is open, after the upstreams' own writes. Of two that finish last at the same time, the later one to
+ * ask sees both. The generation read first guards against a rerun in between.
+ *
+ * That none was found open does not say that none is: an open task that changes its state while the server goes through the index
+ * can be passed over. Closed ones stay where they are, so the join goes on only when all are found closed; whoever was passed over
+ * asks again at its own end.
  */
 async function decideWideJoin(
   context: StoreContext,
-  runId: string,
-  jobId: string,
+  { runId, jobId, upstream }: WideJoin,
   level: readonly ClosedTask[],
   isCancelling: boolean,
 ): Promise<void> {
@@ -210,26 +231,33 @@ async function decideWideJoin(
     { projection: { generation: 1 } },
   );
   if (join === null) return;
-  const anyUpstream = async (states: readonly TaskState[]) => {
-    const filter: Filter<TaskDocument> = { runId, feeds: jobId, state: { $in: [...states] } };
-    return (await tasks.findOne(filter, { projection: { _id: 1 } })) !== null;
-  };
+  const upstreamIn = (states: readonly TaskState[]): Filter<TaskDocument> => ({
+    runId,
+    feeds: jobId,
+    state: { $in: [...states] },
+  });
+  const anyUpstream = async (states: readonly TaskState[]) =>
+    (await tasks.findOne(upstreamIn(states), { projection: { _id: 1 } })) !== null;
   let state: TaskState;
   if (
     level.some((one) => flagsOf(one.state).failed) &&
     (await anyUpstream(['failed', 'upstream-failed']))
   ) {
     state = 'upstream-failed';
-  } else if (await anyUpstream(openTaskStates)) {
-    return;
-  } else if (await anyUpstream(['failed', 'upstream-failed'])) {
-    state = 'upstream-failed';
-  } else if (await anyUpstream(['cancelled'])) {
-    state = 'cancelled';
-  } else if (await anyUpstream(['skipped'])) {
-    state = 'skipped';
   } else {
-    state = isCancelling ? 'cancelled' : 'ready';
+    if (await anyUpstream(openTaskStates)) return;
+    const groups = await tasks
+      .aggregate<{ _id: TaskState; count: number }>([
+        { $match: upstreamIn(closedTaskStates) },
+        { $group: { _id: '$state', count: { $sum: 1 } } },
+      ])
+      .toArray();
+    const closed = new Map(groups.map(({ _id, count }) => [_id, count]));
+    if ([...closed.values()].reduce((sum, count) => sum + count, 0) < upstream) return;
+    if (closed.has('failed') || closed.has('upstream-failed')) state = 'upstream-failed';
+    else if (closed.has('cancelled')) state = 'cancelled';
+    else if (closed.has('skipped')) state = 'skipped';
+    else state = isCancelling ? 'cancelled' : 'ready';
   }
   await tasks.updateOne(
     { _id: join._id, state: 'blocked', generation: join.generation },
