@@ -19,8 +19,8 @@
  *   4. delete the segments before N+1
  *
  * Death between two steps, and at any other instant:
- *   while a frame is written    it is incomplete or its checksum is wrong, and it is the last one: the next start cuts it off. Nobody was
- *                               told of it, and nothing can have been written after it.
+ *   while a frame is written    it is incomplete or its checksum is wrong, and it is the last one: the next start cuts it off, with the zeros
+ *                               that are laid behind frames. Nobody was told of it, and no frame can have been written after it.
  *   while 1 makes a segment     it has another name until it is whole: the next start removes it.
  *   after 1                     the log goes on in the new segment: the next start reads both.
  *   during and after 2          the log is still read from S+1. Changes are whole values, so that reading them again over

@@ -70,17 +70,33 @@ describe('a log', () => {
     await write(1, 2);
     const ends = await write(3, 3);
     const whole = readFileSync(path(3));
-    for (let length = whole.length; length >= SEGMENT_HEADER_BYTES; length--) {
-      truncateSync(path(3), length);
+    for (let length = ends[2]! + 3; length >= SEGMENT_HEADER_BYTES; length--) {
       const kept = ends.filter((end) => end <= length);
       const expected = { last: 2 + kept.length, end: kept.at(-1) ?? SEGMENT_HEADER_BYTES };
+      writeFileSync(path(3), whole.subarray(0, length));
+      expect(read(0)).toMatchObject(expected);
+      // What was not written yet may be zeros instead.
+      writeFileSync(path(3), Buffer.concat([whole.subarray(0, length)], ends[2]! + 50));
       expect(read(0)).toMatchObject(expected);
     }
   });
 
+  test('has zeros behind its frames, in any of its segments', async () => {
+    const ends = await write(1, 2);
+    await write(3, 1);
+    const zeros = readFileSync(path(1)).subarray(ends[1]!);
+    expect(zeros.length).toBeGreaterThan(100_000);
+    expect(zeros.equals(Buffer.alloc(zeros.length))).toBe(true);
+    expect(read(0).keys).toEqual([1, 2, 3]);
+    const changed = readFileSync(path(1));
+    changed[ends[1]! + 5000] = 1;
+    writeFileSync(path(1), changed);
+    expect(() => read(0)).toThrow(/is broken at byte/);
+  });
+
   test('with any byte of the last frame changed gives the frames before it', async () => {
     const ends = await write(1, 3);
-    const whole = readFileSync(path(1));
+    const whole = readFileSync(path(1)).subarray(0, ends[2]);
     for (let at = ends[1]!; at < whole.length; at++) {
       const changed = Buffer.from(whole);
       changed[at]! ^= 0xff;
@@ -91,7 +107,7 @@ describe('a log', () => {
 
   test('with any other byte changed is refused', async () => {
     const ends = await write(1, 3);
-    const whole = readFileSync(path(1));
+    const whole = readFileSync(path(1)).subarray(0, ends[2]);
     for (let at = 0; at < ends[1]!; at++) {
       const changed = Buffer.from(whole);
       changed[at]! ^= 0xff;
@@ -113,16 +129,13 @@ describe('a log', () => {
     expect(() => read(0)).toThrow(/^log-0{15}1 is broken at byte \d+ of \d+$/);
     truncateSync(path(1), ends[0]!);
     expect(() => read(0)).toThrow('the log ends at number 1 and goes on in log-0000000000000003');
+    truncateSync(path(1), ends[1]!);
+    expect(() => read(0)).toThrow('the log ends at number 1 and goes on in log-0000000000000003');
   });
 
   test('with a number left out or twice is refused', async () => {
-    await write(1, 1);
-    const segment = Segment.continue(
-      findSegments(directory)[0]!,
-      ID,
-      readFileSync(path(1)).length,
-      new SyncedWriter(),
-    );
+    const [end] = await write(1, 1);
+    const segment = Segment.continue(findSegments(directory)[0]!, ID, end!, new SyncedWriter());
     await segment.append(frameOf(2, segment.seed, 3));
     segment.close();
     expect(() => read(0)).toThrow(/has number 3 at byte \d+ and should have 2/);

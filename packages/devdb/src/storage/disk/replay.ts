@@ -67,6 +67,7 @@ function readSegment(
   while (end < bytes.length) {
     const frame = frameAt(bytes, end, seed);
     if (frame === null) {
+      if (isZero(bytes.subarray(end))) break;
       // A write that was cut short is the last one of all: the next one waits until it is synced.
       if (isLast && !hasFrameAfter(bytes, end, seed)) break;
       throw new LogFault(`${basename(path)} is broken at byte ${end} of ${bytes.length}`);
@@ -86,4 +87,8 @@ function readSegment(
     next += 1;
   }
   return { last: next - 1, end };
+}
+
+function isZero(bytes: Buffer): boolean {
+  return bytes.equals(Buffer.alloc(bytes.length));
 }

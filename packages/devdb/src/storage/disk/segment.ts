@@ -5,6 +5,9 @@
  *
  * It comes under its name whole: header written and synced under another name, renamed, the directory synced. So a
  * segment with a broken header was never made by this program, and a frame that is synced can be found.
+ *
+ * Behind its frames a segment has zeros, into which the next ones are written: a sync that does not make the file longer costs
+ * the file system less. They are laid before a frame that would come to their end is written.
  */
 import fs from 'node:fs';
 import { join } from 'node:path';
@@ -13,6 +16,9 @@ import { SYNCED_FLAGS, type SyncedWriter } from './synced-writer.js';
 
 /** What stands before a segment's first frame. */
 export const SEGMENT_HEADER_BYTES = 36;
+
+/** So many zeros are laid at a time. */
+const ZEROS_BYTES = 256 * 1024;
 
 const MAGIC = Buffer.from('FLOWLOG\x01', 'latin1');
 const MAGIC_AT = 4;
@@ -49,6 +55,8 @@ export function removeUnfinished(directory: string): void {
 export class Segment {
   /** Nothing can be said about a file after a write or a sync of it has failed: the segment takes nothing more. */
   #failure: unknown;
+  /** The length of the file, zeros included; infinite where no more zeros are to be laid. */
+  #fileBytes: number;
 
   private constructor(
     readonly first: number,
@@ -56,10 +64,12 @@ export class Segment {
     /** Where the checksums of its frames start from. */
     readonly seed: number,
     readonly file: number,
-    /** How long it is. */
+    /** Where its frames end. */
     public bytes: number,
     private readonly writer: SyncedWriter,
-  ) {}
+  ) {
+    this.#fileBytes = bytes;
+  }
 
   /** Makes a segment; resolves when it would be found after a loss of power. Throws if there is one of that name. */
   static async create(
@@ -91,6 +101,7 @@ export class Segment {
       fs.fsyncSync(segment.file);
     }
     segment.bytes = bytes;
+    segment.#fileBytes = bytes;
     return segment;
   }
 
@@ -102,13 +113,27 @@ export class Segment {
   /** Appends bytes; resolves when they are on disk. One call at a time. */
   async append(bytes: Uint8Array): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure;
+    const end = this.bytes + bytes.length;
+    // A large frame gains nothing: most of the time of its sync is its own.
+    if (end > this.#fileBytes && bytes.length <= ZEROS_BYTES) await this.#layZeros();
     try {
       await this.writer.write(this.file, bytes, this.bytes);
     } catch (error) {
       this.#failure = error;
       throw error;
     }
-    this.bytes += bytes.length;
+    this.bytes = end;
+    this.#fileBytes = Math.max(this.#fileBytes, end);
+  }
+
+  async #layZeros(): Promise<void> {
+    try {
+      await this.writer.write(this.file, Buffer.alloc(ZEROS_BYTES), this.#fileBytes);
+      this.#fileBytes += ZEROS_BYTES;
+    } catch {
+      // On a disk that is nearly full there may be room for the frame alone; what fails for another reason fails again with the frame.
+      this.#fileBytes = Number.POSITIVE_INFINITY;
+    }
   }
 
   close(): void {
