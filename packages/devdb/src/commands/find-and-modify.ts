@@ -3,7 +3,7 @@ import { DocumentScan, type Found } from '../planner/execute.js';
 import { planQuery } from '../planner/plan.js';
 import { compileProjection } from '../projection/compile-projection.js';
 import { compileFilter, type Matcher } from '../query/compile-filter.js';
-import { compileSort } from '../sort/compile-sort.js';
+import { compileSort, type Sorter } from '../sort/compile-sort.js';
 import type { Collection } from '../storage/collection.js';
 import { Blocked } from '../storage/store.js';
 import { type CompiledUpdate, compileUpdate } from '../update/compile-update.js';
@@ -204,9 +204,17 @@ function signsOnly(sort: Doc | undefined): Doc | undefined {
   return signed;
 }
 
+function sorterOf({ sort }: Request): Sorter | null {
+  return sort !== undefined && sort.size > 0 ? compileSort(sort) : null;
+}
+
 /** The first document in the order of the sort. */
-function findFirst(collection: Collection, request: Request, matcher: Matcher): Found | null {
-  const sort = request.sort && request.sort.size > 0 ? compileSort(request.sort) : null;
+function findFirst(
+  collection: Collection,
+  request: Request,
+  matcher: Matcher,
+  sort: Sorter | null,
+): Found | null {
   const plan = planQuery(collection, request.filter, { sort: request.sort, hint: request.hint });
   const scan = new DocumentScan(collection, plan, matcher.matches);
   if (sort === null || sort.natural !== null || plan.providesSort) return scan.next();
@@ -223,10 +231,10 @@ async function removeOne(
   request: Request,
 ): Promise<Outcome> {
   const matcher = compileFilter(request.filter, expressionEnv(context));
-  if (request.sort) compileSort(request.sort);
+  const sort = sorterOf(request);
   for (;;) {
     const collection = readableCollection(context, name);
-    const found = collection === undefined ? null : findFirst(collection, request, matcher);
+    const found = collection === undefined ? null : findFirst(collection, request, matcher, sort);
     if (found === null) return { reply: removeReply(0, null), stored: null };
     try {
       context.store.remove(context.unit, collection!, found.recordId);
@@ -274,10 +282,10 @@ async function updateOne(
     ...expressionEnv(context),
     exprRefusedIn: request.upsert ? 'the filter of an upsert' : undefined,
   });
-  if (request.sort) compileSort(request.sort);
+  const sort = sorterOf(request);
   for (;;) {
     const collection = readableCollection(context, name);
-    const found = collection === undefined ? null : findFirst(collection, request, matcher);
+    const found = collection === undefined ? null : findFirst(collection, request, matcher, sort);
     if (found === null) {
       if (!request.upsert) return { reply: nothingFound(), stored: null };
       const inserted = await insertUpsert(context, name, request.filter, compiled, matcher);

@@ -77,6 +77,9 @@ function checkOperands(operator: string, operands: Value): asserts operands is D
   }
 }
 
+/** A node that has others below it. */
+type BranchNode = Exclude<UpdateNode, { kind: 'leaf' }>;
+
 class TreeBuilder {
   readonly root = fieldsNode();
   private readonly usedFilters = new Set<string>();
@@ -86,19 +89,27 @@ class TreeBuilder {
   add(dotted: string, operator: LeafOperator): void {
     const parts = splitUpdatePath(dotted);
     this.checkDynamicParts(parts, dotted);
-    let node: UpdateNode = this.root;
-    for (const [depth, part] of parts.entries()) {
-      const taken = parts.slice(0, depth).join('.');
+    let node: BranchNode = this.root;
+    for (let depth = 0; depth < parts.length; depth++) {
+      const part = parts[depth]!;
       const identifier = elementIdentifier(part);
       if (node.kind !== (identifier === null ? 'fields' : 'elements')) {
-        throw conflict(dotted, taken);
+        throw conflict(dotted, parts.slice(0, depth).join('.'));
       }
-      node = this.descend(node as Exclude<UpdateNode, { kind: 'leaf' }>, part, identifier, {
-        dotted,
-        leaf: depth === parts.length - 1 ? operator : null,
-        next: parts[depth + 1],
-        reached: parts.slice(0, depth + 1).join('.'),
-      });
+      const existing = this.childOf(node, part, identifier);
+      const isLeaf = depth === parts.length - 1;
+      if (existing === undefined) {
+        const child: UpdateNode = isLeaf
+          ? { kind: 'leaf', operator }
+          : this.branchFor(parts[depth + 1]!);
+        this.attach(node, part, identifier, child);
+        if (child.kind === 'leaf') return;
+        node = child;
+      } else if (isLeaf || existing.kind === 'leaf') {
+        throw conflict(dotted, parts.slice(0, depth + 1).join('.'));
+      } else {
+        node = existing;
+      }
     }
   }
 
@@ -140,27 +151,30 @@ class TreeBuilder {
     }
   }
 
-  private descend(
-    node: Exclude<UpdateNode, { kind: 'leaf' }>,
+  private childOf(
+    node: BranchNode,
     part: string,
     identifier: string | null,
-    step: { dotted: string; leaf: LeafOperator | null; next: string | undefined; reached: string },
-  ): UpdateNode {
-    const isPositional = part === '$' && node.kind === 'fields';
-    const name = identifier ?? part;
-    const existing = isPositional ? node.positional : node.children.get(name);
-    if (existing) {
-      if (step.leaf || existing.kind === 'leaf') throw conflict(step.dotted, step.reached);
-      return existing;
-    }
-    const child: UpdateNode = step.leaf
-      ? { kind: 'leaf', operator: step.leaf }
-      : elementIdentifier(step.next!) === null
-        ? fieldsNode()
-        : { kind: 'elements', children: new Map(), filters: this.filters };
-    if (isPositional) node.positional = child;
-    else node.children.set(name, child);
-    return child;
+  ): UpdateNode | undefined {
+    if (node.kind === 'fields' && part === '$') return node.positional ?? undefined;
+    return node.children.get(identifier ?? part);
+  }
+
+  private attach(
+    node: BranchNode,
+    part: string,
+    identifier: string | null,
+    child: UpdateNode,
+  ): void {
+    if (node.kind === 'fields' && part === '$') node.positional = child;
+    else node.children.set(identifier ?? part, child);
+  }
+
+  /** The node in which `next` is to be found. */
+  private branchFor(next: string): BranchNode {
+    return elementIdentifier(next) === null
+      ? fieldsNode()
+      : { kind: 'elements', children: new Map(), filters: this.filters };
   }
 
   private checkDynamicParts(parts: readonly string[], dotted: string): void {

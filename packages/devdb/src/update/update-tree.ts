@@ -48,13 +48,16 @@ export function fieldsNode(): FieldsNode {
 /** Sorts the children of all nodes: the server applies them, and so adds fields, in that order. */
 export function sortTree(node: UpdateNode): void {
   if (node.kind === 'leaf') return;
-  const sorted = [...node.children].sort(([left], [right]) => compareText(left, right));
-  node.children.clear();
-  for (const [name, child] of sorted) {
-    node.children.set(name, child);
-    sortTree(child);
-  }
+  // Most nodes have one child.
+  if (node.children.size > 1) sortChildren(node.children);
+  for (const child of node.children.values()) sortTree(child);
   if (node.kind === 'fields' && node.positional) sortTree(node.positional);
+}
+
+function sortChildren(children: Map<string, UpdateNode>): void {
+  const sorted = [...children].sort(([left], [right]) => compareText(left, right));
+  children.clear();
+  for (const [name, child] of sorted) children.set(name, child);
 }
 
 /** The document after the update; the given one stays as it is, unchanged parts are shared. */
