@@ -133,4 +133,14 @@ describe('watchReady', () => {
     await watching.stop();
     await watching.stop();
   });
+
+  it('ends with its collection: whoever restores a backup over it stops no process', async () => {
+    const dropped = await Bench.open();
+    const watching = await dropped.store.watchReady(() => {});
+    await dropped.db.dropDatabase();
+    // A stream that is read on and on lets nothing else have its turn.
+    for (let turns = 0; turns < 20; turns += 1) await dropped.store.readServerTime();
+    await watching.stop();
+    await dropped.close();
+  });
 });

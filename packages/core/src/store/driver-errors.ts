@@ -20,6 +20,7 @@ const passingCodes = new Set([
   133, // FailedToSatisfyReadPreference: mongos finds no primary
   134, // ReadConcernMajorityNotAvailableYet
   189, // PrimarySteppedDown
+  217, // IncompleteTransactionHistory: what a repeated write had done is not remembered any more
   262, // ExceededTimeLimit
   9001, // SocketException
   10107, // NotWritablePrimary

@@ -34,12 +34,16 @@ export async function watchReady(
     await stream.close().catch(() => {});
   };
   const reading = (async () => {
-    while (!isStopped) {
+    // Whoever drops the collection ends the stream; the driver then answers "nothing yet" at once, for ever.
+    while (!isStopped && !stream.closed) {
       if ((await stream.tryNext()) !== null && !isStopped) listener();
     }
   })();
   // A stream that ends for good costs a hint, not work: the driver has resumed what could be resumed.
-  const ended = reading.catch(() => stop()).then(() => false);
+  const ended = reading
+    .catch(() => {})
+    .then(() => stop())
+    .then(() => false);
   const opened = new Promise<boolean>((resolve) => {
     stream.once('resumeTokenChanged', () => resolve(true));
   });
