@@ -67,7 +67,10 @@ export async function commitAttempt<T>(
     // Refused, or the answer is lost: in both cases an earlier commit of this attempt may have been applied.
     if (isFlowError(error, 'lease-lost') || (wasOffered && error instanceof MongoError)) {
       const committed = await findCommitted<T>(context, params).catch(() => null);
-      if (committed !== null) return committed;
+      if (committed !== null) {
+        await converting(() => makeSafe(context, params));
+        return committed;
+      }
     }
     throw convertDriverError(error);
   }
@@ -100,6 +103,17 @@ async function findCommitted<T>(
     (one) => one.token === params.token && one.outcome === 'succeeded',
   );
   return isCommitted ? { value: fromPayload(task?.result) as T, repeated: true } : null;
+}
+
+/**
+ * What was read may be lost with this primary. A write that matches nothing is answered when a majority of the servers has
+ * everything before it.
+ */
+async function makeSafe(context: StoreContext, { taskId }: CommitParams): Promise<void> {
+  await context.collections.tasks.updateOne(
+    { _id: taskId, token: { $lt: 0 } },
+    { $set: { progress: null } },
+  );
 }
 
 function leaseLost({ taskId, attempt }: CommitParams): LeaseLostError {
