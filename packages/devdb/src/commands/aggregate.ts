@@ -84,6 +84,7 @@ async function runAggregate(context: CommandContext): Promise<Doc> {
   if (name === null) refuseWithoutCollection(pipeline);
   const compiled = compileCommandPipeline(context, resolved?.collection ?? null, stages);
   checkHint(context, resolved?.collection ?? null);
+  checkOutputConcern(body, compiled.output?.kind);
   if (explains) return explainPipeline(context, resolved?.collection ?? null, stages);
   const documents = runPipeline(context, resolved?.collection ?? null, compiled);
   if (compiled.output !== undefined) {
@@ -93,6 +94,13 @@ async function runAggregate(context: CommandContext): Promise<Doc> {
   return openCursor(context, iteratorSource(documents[Symbol.iterator]()), namespace, {
     batchSize,
   });
+}
+
+/** Throws 72 for a pipeline that writes what it reads under `linearizable`. */
+function checkOutputConcern(body: Doc, kind: string | undefined): void {
+  const concern = body.get('readConcern');
+  if (kind === undefined || !isDoc(concern) || concern.get('level') !== 'linearizable') return;
+  throw new DbError(72, `$${kind} cannot be used with a read concern level of 'linearizable'`);
 }
 
 /** The collection's name, or null for `{aggregate: 1}`. */

@@ -1,6 +1,7 @@
 /** `$changeStream`: a cursor over the change log, with resume tokens that name a place in it. */
 import { createHash } from 'node:crypto';
 import type { Stage } from '../aggregate/stage.js';
+import { STAGE_NAMES } from '../aggregate/stage-names.js';
 import { DbError } from '../errors.js';
 import type { DocumentSource } from '../state/cursors.js';
 import type { Change } from '../storage/change-log.js';
@@ -52,6 +53,9 @@ export function openChangeStream(
   const settings = readOptions(options, store);
   for (const stage of pipeline.slice(1)) {
     const stageName = stage.keys().next().value!;
+    if (!STAGE_NAMES.has(stageName)) {
+      throw new DbError(40324, `Unrecognized pipeline stage name: '${stageName}'`);
+    }
     if (!ALLOWED.has(stageName)) {
       throw new DbError(20, `${stageName} is not permitted in a $changeStream pipeline`);
     }

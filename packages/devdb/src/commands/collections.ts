@@ -55,7 +55,8 @@ function runCreate(context: CommandContext): Doc {
   if (collation !== undefined && !(isDoc(collation) && collation.get('locale') === 'simple')) {
     throw new DbError(238, 'this development server supports the simple collation only');
   }
-  if (body.has('viewOn') || body.has('pipeline')) {
+  // As in MongoDB, null is as if the field were not there.
+  if (isGiven(body.get('viewOn')) || isGiven(body.get('pipeline'))) {
     createView(store, unit, readView(context, name));
     return doc();
   }
@@ -66,12 +67,15 @@ function runCreate(context: CommandContext): Doc {
     : doc();
 }
 
+function isGiven(value: Value): boolean {
+  return value !== undefined && value !== null;
+}
+
 function readView(context: CommandContext, name: string): Omit<View, 'id'> {
   const { body, database } = context;
   const viewOn = body.get('viewOn');
   const pipeline = body.get('pipeline') ?? [];
-  if (viewOn === undefined)
-    throw new DbError(72, "'pipeline' requires 'viewOn' to also be specified");
+  if (!isGiven(viewOn)) throw new DbError(72, "'pipeline' requires 'viewOn' to also be specified");
   if (typeof viewOn !== 'string') throw wrongType('viewOn', viewOn, 'string');
   if (!Array.isArray(pipeline)) throw wrongType('pipeline', pipeline, 'array');
   const view = { database, name, viewOn, pipeline, options: new Map<string, Value>() };

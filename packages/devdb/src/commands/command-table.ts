@@ -14,7 +14,13 @@ import { hello, isMaster, ping } from './handshake.js';
 import { createIndexes, dropIndexesCommand, listIndexes } from './indexes.js';
 import { insert } from './insert.js';
 import { listCollections, listDatabases } from './listings.js';
-import { endSessions, killSessions, refreshSessions, startSession } from './sessions.js';
+import {
+  endSessions,
+  killAllSessions,
+  killSessions,
+  refreshSessions,
+  startSession,
+} from './sessions.js';
 import { abortTransaction, commitTransaction } from './transactions.js';
 import { update } from './update.js';
 
@@ -40,6 +46,7 @@ const ALL: readonly Command[] = [
   insert,
   isMaster,
   killCursors,
+  killAllSessions,
   killSessions,
   listCollections,
   listDatabases,

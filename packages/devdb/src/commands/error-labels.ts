@@ -8,8 +8,8 @@ const PASSING: ReadonlySet<number> = new Set([
   6, 7, 89, 91, 189, 262, 9001, 10107, 11600, 11602, 13435, 13436,
 ]);
 
-/** A lock that was not got, a write conflict, a snapshot that is gone: the transaction has to begin anew. */
-const LOST_TRANSACTION: ReadonlySet<number> = new Set([24, 112, 246]);
+/** A lock that was not got, a write conflict, a snapshot that is gone, another transaction in the way: it has to begin anew. */
+const LOST_TRANSACTION: ReadonlySet<number> = new Set([24, 112, 246, 267]);
 
 const NO_SUCH_TRANSACTION = 251;
 

@@ -1,5 +1,5 @@
 import { DbError } from '../errors.js';
-import { SESSION_TIMEOUT_MINUTES } from '../state/sessions.js';
+import { SESSION_TIMEOUT_MINUTES, type Session } from '../state/sessions.js';
 import { Binary, type Doc, doc, int32, isDoc } from '../values/value.js';
 import type { Command, CommandContext } from './command.js';
 import { endOpenTransaction } from './transactions.js';
@@ -22,16 +22,35 @@ export const endSessions: Command = {
   unknownField: 'ignore',
   run(context) {
     for (const lsid of sessionList(context)) {
-      const session = context.server.sessions.use(lsid);
-      endOpenTransaction(context.server, session);
-      context.server.cursors.closeWhere((cursor) => cursor.session === session.key);
-      context.server.sessions.delete(session);
+      endSession(context, context.server.sessions.use(lsid));
     }
     return doc();
   },
 };
 
+function endSession(context: CommandContext, session: Session): void {
+  endOpenTransaction(context.server, session);
+  context.server.cursors.closeWhere((cursor) => cursor.session === session.key);
+  context.server.sessions.delete(session);
+}
+
 export const killSessions: Command = { ...endSessions, name: 'killSessions' };
+
+/**
+ * Ends every session. The list of users and their sessions must be empty: there are no users here whose sessions it could name.
+ */
+export const killAllSessions: Command = {
+  name: 'killAllSessions',
+  fields: [],
+  unknownField: 'ignore',
+  run(context) {
+    if (sessionList(context).length > 0) {
+      throw new DbError(238, 'killAllSessions takes an empty list only: there are no users here');
+    }
+    for (const session of context.server.sessions.all()) endSession(context, session);
+    return doc();
+  },
+};
 
 export const refreshSessions: Command = {
   name: 'refreshSessions',

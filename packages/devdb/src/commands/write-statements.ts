@@ -36,7 +36,7 @@ export async function runStatements(
   for (const [index, statement] of statements.entries()) {
     const earlier = rememberedResult(context, idOf(index));
     if (earlier !== undefined) {
-      results.set(index, fromStored(earlier));
+      results.set(index, repeatedResult(context, earlier));
       continue;
     }
     try {
@@ -105,6 +105,20 @@ function toStored(result: StatementResult): Doc {
   if (result.modified !== null) stored.set('nModified', int32(result.modified));
   if (result.upserted !== undefined) stored.set('upserted', result.upserted);
   return stored;
+}
+
+/**
+ * What a retry answers for a statement that an earlier try has done. As in MongoDB, an update is not answered by a deletion
+ * that had its number (40638), while a deletion or an insertion is answered by any write.
+ */
+function repeatedResult(context: CommandContext, stored: Doc): StatementResult {
+  if (context.name === 'update' && !stored.has('nModified') && !stored.has('upserted')) {
+    throw new DbError(
+      40638,
+      'update retry request is not compatible with previous write in the transaction of type: delete',
+    );
+  }
+  return fromStored(stored);
 }
 
 function fromStored(stored: Doc): StatementResult {

@@ -20,7 +20,7 @@ export interface ServerOptions {
   readonly host?: string;
   /** The TCP port; 0 (the default) takes a free one. */
   readonly port?: number;
-  /** The path of a unix socket to listen at instead of host and port. */
+  /** The path of a unix socket to listen at instead of host and port; it must end in `.sock`, by which drivers know one. */
   readonly socketPath?: string;
   /** The name of the one-node replica set (default `rs0`); null for a standalone server. */
   readonly replicaSet?: string | null;
@@ -53,10 +53,11 @@ export interface RunningServer {
 }
 
 /**
- * Starts a development server in this process. Throws DataDirectoryError for a directory that cannot be used, and what
- * `listen` throws, e.g. for a port that is taken.
+ * Starts a development server in this process. Throws DataDirectoryError for a directory that cannot be used, RangeError for
+ * a socket that no driver would find, and what `listen` throws, e.g. for a port that is taken.
  */
 export async function startServer(options: ServerOptions = {}): Promise<RunningServer> {
+  checkSocketPath(options.socketPath);
   const clock = new ServerClock(options.nowMs);
   const release = options.directory === undefined ? null : await takeDirectory(options.directory);
   try {
@@ -74,6 +75,14 @@ export async function startServer(options: ServerOptions = {}): Promise<RunningS
     await release?.();
     throw error;
   }
+}
+
+/** A driver takes a host for a unix socket by its ending alone. */
+function checkSocketPath(path: string | undefined): void {
+  if (path === undefined || path.endsWith('.sock')) return;
+  throw new RangeError(
+    `startServer: socketPath must end in ".sock", by which drivers know a unix socket; got ${JSON.stringify(path)}. Name it ${JSON.stringify(`${path}.sock`)}.`,
+  );
 }
 
 async function serve(
@@ -122,6 +131,8 @@ async function serve(
     await store.disk?.close();
     throw error;
   });
+  // A server has a cluster time before its first write: what a client reads then must name one that it can read after.
+  clock.tick();
   state.address = options.socketPath ?? `${host}:${port}`;
   const stopHousekeeping = startHousekeeping(state, options.ttlIntervalMs ?? 1000);
   let closing: Promise<void> | null = null;
