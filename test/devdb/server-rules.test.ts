@@ -35,23 +35,27 @@ test('a server that nothing was written to has a cluster time to read after', as
 });
 
 describe('a write that takes the number of another one', () => {
-  /** Sends each command under the same session and number. */
+  /** Sends each command under the same session and number, of a client that counts no numbers of its own. */
   async function underOneNumber(
-    txnNumber: number,
     use: (send: (command: object) => Promise<object>) => Promise<void>,
   ): Promise<void> {
-    await client.withSession((session) =>
-      use((command) =>
-        database().command({ ...command, txnNumber: Long.fromNumber(txnNumber) }, { session }),
-      ),
-    );
+    const other = await new MongoClient(server.uri).connect();
+    try {
+      await other.withSession((session) =>
+        use((command) =>
+          other.db('rules').command({ ...command, txnNumber: Long.fromNumber(1) }, { session }),
+        ),
+      );
+    } finally {
+      await other.close();
+    }
   }
 
   test('is refused where an update would be answered by a deletion', async () => {
     await database()
       .collection<{ _id: number }>('numbers')
       .insertMany([{ _id: 1 }, { _id: 2 }]);
-    await underOneNumber(1001, async (send) => {
+    await underOneNumber(async (send) => {
       const deletion = { delete: 'numbers', deletes: [{ q: { _id: 1 }, limit: 1 }] };
       expect(await send(deletion)).toMatchObject({ n: 1 });
       const update = { update: 'numbers', updates: [{ q: { _id: 2 }, u: { $set: { n: 1 } } }] };
@@ -62,7 +66,7 @@ describe('a write that takes the number of another one', () => {
   });
 
   test('is answered by an insertion', async () => {
-    await underOneNumber(1002, async (send) => {
+    await underOneNumber(async (send) => {
       await send({ insert: 'numbers', documents: [{ _id: 3 }] });
       const update = { update: 'numbers', updates: [{ q: { _id: 2 }, u: { $set: { n: 1 } } }] };
       expect(await send(update)).toMatchObject({
