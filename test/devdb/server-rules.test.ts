@@ -118,3 +118,118 @@ test('a socket that drivers would not know for one is refused', async () => {
     'startServer: socketPath must end in ".sock"',
   );
 });
+
+describe('the positional $', () => {
+  const places = () => database().collection<{ _id: number; a?: unknown; b?: unknown }>('places');
+
+  test('does not take a place that the filter names itself', async () => {
+    await places().insertMany([
+      { _id: 1, a: [0, 1], b: [0] },
+      { _id: 2, a: [[0]] },
+      { _id: 3, a: [{ b: [0, 1] }] },
+    ]);
+    await places().updateOne({ _id: 1, a: 1, 'b.0': 0 }, { $set: { 'a.$': 2 } });
+    await places().updateOne({ _id: 3, 'a.0.b': 1 }, { $set: { 'a.0.b.$': 2 } });
+    for (const filter of [
+      { _id: 1, 'a.0': 0 },
+      { _id: 2, 'a.0.0': 0 },
+    ]) {
+      const update = places().updateOne(filter, { $set: { 'a.$': 9 } });
+      await expect(update).rejects.toMatchObject({ code: 2 });
+    }
+    expect(await places().find().sort({ _id: 1 }).toArray()).toEqual([
+      { _id: 1, a: [0, 2], b: [0] },
+      { _id: 2, a: [[0]] },
+      { _id: 3, a: [{ b: [0, 2] }] },
+    ]);
+  });
+});
+
+test('an upsert does not leave out what $setOnInsert cannot set', async () => {
+  const things = database().collection<{ _id: number; n?: number }>('unset');
+  const update = things.updateOne({ _id: 1 }, { $setOnInsert: { '_id.a': 1 } }, { upsert: true });
+  await expect(update).rejects.toMatchObject({ code: 28 });
+  expect(await things.countDocuments()).toBe(0);
+  await things.insertOne({ _id: 1 });
+  const met = await things.updateOne(
+    { _id: 1 },
+    { $setOnInsert: { '_id.a': 1 }, $set: { n: 1 } },
+    { upsert: true },
+  );
+  expect(met.modifiedCount).toBe(1);
+});
+
+test('an array is filled up to the place 1,500,000 behind its end and no farther', async () => {
+  const lists = database().collection<{ _id: number; a: number[] }>('lists');
+  await lists.insertOne({ _id: 1, a: [] });
+  const far = lists.updateOne({ _id: 1 }, { $set: { 'a.1500001': 1 } });
+  await expect(far).rejects.toMatchObject({ code: 34 });
+  await lists.updateOne({ _id: 1 }, { $set: { 'a.1500000': 1 } });
+});
+
+describe('in a transaction', () => {
+  test('a capped collection is not written', async () => {
+    const capped = await database().createCollection<{ _id: number; n?: number }>('capped', {
+      capped: true,
+      size: 4096,
+    });
+    await capped.insertOne({ _id: 1, n: 1 });
+    await client.withSession(async (session) => {
+      for (const write of [
+        () => capped.insertOne({ _id: 2 }, { session }),
+        () => capped.updateOne({ _id: 1 }, { $set: { n: 2 } }, { session }),
+      ]) {
+        session.startTransaction();
+        await expect(write()).rejects.toMatchObject({ code: 263 });
+        await session.abortTransaction();
+      }
+    });
+    expect(await capped.find().toArray()).toEqual([{ _id: 1, n: 1 }]);
+  });
+
+  test('killCursors and the end itself are not the first command', async () => {
+    for (const command of [
+      { killCursors: 'open', cursors: [Long.ONE] },
+      { commitTransaction: 1 },
+    ]) {
+      await client.withSession(async (session) => {
+        session.startTransaction();
+        const name = 'killCursors' in command ? 'rules' : 'admin';
+        await expect(client.db(name).command(command, { session })).rejects.toMatchObject({
+          code: 263,
+        });
+      });
+    }
+  });
+
+  test('nobody waits who asks for an index that is there', async () => {
+    const indexed = database().collection<{ _id: number; a: number }>('indexed');
+    await indexed.createIndex({ a: 1 });
+    await client.withSession(async (session) => {
+      session.startTransaction();
+      await indexed.insertOne({ _id: 1, a: 1 }, { session });
+      expect(await indexed.createIndex({ a: 1 })).toBe('a_1');
+      await session.commitTransaction();
+    });
+  });
+});
+
+test('a count follows its hint to an index that leaves documents out', async () => {
+  const hinted = database().collection('hinted');
+  await hinted.createIndex({ x: 1 }, { sparse: true });
+  await hinted.insertMany([{ x: 1 }, { y: 1 }]);
+  const count = (hint?: object) => database().command({ count: 'hinted', ...(hint && { hint }) });
+  expect(await count()).toMatchObject({ n: 2 });
+  expect(await count({ x: 1 })).toMatchObject({ n: 1 });
+});
+
+test.each([
+  [{ find: 'hinted', filter: { a: { $regex: 'a\0b' } } }, 2],
+  [{ find: 'hinted', filter: { a: { $regex: 'c'.repeat(32_762) } } }, 51091],
+  [{ find: 'hinted', min: { x: 1 }, max: { y: 1 }, hint: { x: 1 } }, 51176],
+  [{ find: 'hinted', min: { x: 1 }, hint: { $natural: 1 } }, 2],
+  [{ createIndexes: 'hinted', indexes: [{ key: { z: 1 }, name: 'z\0' }] }, 67],
+  [{ collMod: 'hinted', index: { name: 'x_1', keyPattern: { x: 1 }, expireAfterSeconds: 1 } }, 72],
+])('%o is refused with code %i', async (command, code) => {
+  await expect(database().command(command)).rejects.toMatchObject({ code });
+});

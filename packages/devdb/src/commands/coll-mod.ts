@@ -39,6 +39,9 @@ async function runCollMod(context: CommandContext): Promise<Doc> {
 function changeExpiry(context: CommandContext, collection: Collection, index: Doc): Doc {
   const name = index.get('name');
   const pattern = index.get('keyPattern');
+  if (name !== undefined && pattern !== undefined) {
+    throw new DbError(72, 'Cannot specify both key pattern and name.');
+  }
   const found = collection.indexes.find((one) =>
     name !== undefined ? one.spec.name === name : isDoc(pattern) && sameKeys(one.spec.key, pattern),
   );

@@ -34,7 +34,8 @@ function runCount(context: CommandContext): Doc {
     const collection = readableCollection(context, name);
     if (collection !== undefined) {
       const plan = planQuery(collection, filter, { hint: body.get('hint') });
-      if (filter.size === 0) total = collection.records.size;
+      // A hint is followed, even to an index that leaves documents out.
+      if (filter.size === 0 && plan.stage === 'COLLSCAN') total = collection.records.size;
       else total = new DocumentScan(collection, plan, matcher.matches).toArray().length;
     }
   }

@@ -62,6 +62,7 @@ export function readSpec(entry: Value, namespace: string): IndexSpec {
   if (name === undefined)
     throw new DbError(9, "The 'name' field is a required property of an index specification");
   if (typeof name !== 'string') throw new DbError(14, "The field 'name' must be a string");
+  if (name.includes('\0')) throw new DbError(67, 'index name cannot contain NUL bytes');
   if (name === '') throw new DbError(67, 'The index name cannot be empty');
   if (name === '*') throw new DbError(2, "The index name '*' is not valid.");
   checkOptions(entry, key);

@@ -7,10 +7,17 @@ import { encodeKey } from '../values/index-key.js';
 import { type Doc, Long } from '../values/value.js';
 import type { IndexBounds, Query } from './query.js';
 
-/** A test of the bounds `min` and `max`. Throws 51174 for bounds on other fields than the index's. */
+/**
+ * A test of the bounds `min` and `max`. Throws 51174 for bounds on other fields than the index's, 51176 for two bounds that are
+ * not on the same fields.
+ */
 export function withinBounds(bounds: IndexBounds, plan: Plan): (document: Doc) => boolean {
   if (plan.stage !== 'IXSCAN') throw new DbError(51173, 'min and max need an index as hint');
   const { index } = plan;
+  const { min, max } = bounds;
+  if (min !== undefined && max !== undefined && !sameFields(min, max)) {
+    throw new DbError(51176, 'min and max must have the same field names');
+  }
   const low = bounds.min === undefined ? null : boundText(bounds.min, index);
   const high = bounds.max === undefined ? null : boundText(bounds.max, index);
   if (low !== null && high !== null && low >= high) {
@@ -20,6 +27,10 @@ export function withinBounds(bounds: IndexBounds, plan: Plan): (document: Doc) =
     index
       .keysOf(document)
       .texts.some((text) => (low === null || text >= low) && (high === null || text < high));
+}
+
+function sameFields(left: Doc, right: Doc): boolean {
+  return [...left.keys()].join('\0') === [...right.keys()].join('\0');
 }
 
 function boundText(bound: Doc, index: OrderedIndex): string {

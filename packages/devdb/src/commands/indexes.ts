@@ -45,7 +45,11 @@ async function runCreateIndexes(context: CommandContext): Promise<Doc> {
   if (list.length === 0) throw new DbError(2, 'Must specify at least one index to create');
   const specs = list.map((entry) => readSpec(entry, `${context.database}.${name}`));
   refuseView(context, name);
-  await waitForWriters(context, name);
+  const known = readableCollection(context, name);
+  // What is there already needs no lock: clients ask for their indexes whenever they start.
+  if (known === undefined || newSpecs(known.indexes, specs).length > 0) {
+    await waitForWriters(context, name);
+  }
   const existed = readableCollection(context, name) !== undefined;
   const collection = writableCollection(context, name);
   refuseTwins(specs);

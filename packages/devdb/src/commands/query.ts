@@ -122,7 +122,10 @@ function readBounds(body: Doc): IndexBounds | undefined {
   const max = documentField(body, 'max');
   if (!min?.size && !max?.size) return undefined;
   const hint = body.get('hint');
-  if (hint === undefined || (isDoc(hint) && (hint.size === 0 || hint.has('$natural')))) {
+  if (isDoc(hint) && hint.has('$natural')) {
+    throw new DbError(2, 'min and max are incompatible with a hint of $natural');
+  }
+  if (hint === undefined || (isDoc(hint) && hint.size === 0)) {
     throw new DbError(
       51173,
       'When using min()/max() a hint of which index to use must be provided',

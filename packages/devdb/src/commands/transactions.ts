@@ -48,6 +48,12 @@ export function joinTransaction(
     return null;
   }
   if (starts === true) {
+    if (isEnd(command) || command.name === 'killCursors') {
+      throw new DbError(
+        263,
+        `Cannot run '${command.name}' as the first operation in a multi-document transaction.`,
+      );
+    }
     if (!isNewer) {
       throw new DbError(
         117,

@@ -70,6 +70,7 @@ export function indexPlan(
   const parts = paths.map((path, position) =>
     partIntervals(index, position, usablePredicates(path, predicates)),
   );
+  widenSharedArrays(index, paths, parts);
   const order = sortUse(index, paths, parts, sort);
   if (parts[0] === null && !forced && (order === null || index.spec.sparse)) return null;
   const { ranges, merge, ordered } = multiplyOut(parts, order?.from ?? null);
@@ -115,6 +116,25 @@ function partIntervals(
 }
 
 /**
+ * Fields below one array have a key for each of its elements, and the conditions on two of them may be met by two elements, which
+ * have two keys: only the first of such fields may narrow the scan.
+ */
+function widenSharedArrays(
+  index: OrderedIndex,
+  paths: readonly string[],
+  parts: (readonly PartInterval[] | null)[],
+): void {
+  if (index.multikey === 0) return;
+  const narrowed = new Set<string>();
+  paths.forEach((path, position) => {
+    if (parts[position] === null || ((index.multikey >> position) & 1) === 0) return;
+    const root = path.split('.', 1)[0]!;
+    if (narrowed.has(root)) parts[position] = null;
+    else narrowed.add(root);
+  });
+}
+
+/**
  * Whether the index gives the order of the sort: behind fields that are fixed to single values its fields are the sort's, all
  * in the same or all in the other direction. `from` is the first field that the order comes from.
  */
@@ -131,7 +151,12 @@ function sortUse(
   let fixed = 0;
   while (fixed < paths.length && isPoints(fixed)) fixed += 1;
   for (let from = fixed; from >= 0; from--) {
-    const single = new Set(paths.slice(0, from).filter((_, at) => parts[at]!.length <= 1));
+    // An array with the wanted element is sorted by its least or greatest one, which no fixed value is.
+    const single = new Set(
+      paths
+        .slice(0, from)
+        .filter((_, at) => parts[at]!.length <= 1 && ((index.multikey >> at) & 1) === 0),
+    );
     const wanted = sort.filter((field) => !single.has(field.path));
     if (wanted.length === 0) return { from, reverse: false };
     if (from + wanted.length > paths.length) continue;

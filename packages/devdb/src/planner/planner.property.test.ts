@@ -37,7 +37,7 @@ const { value } = fc.letrec<{ value: Value }>((tie) => ({
 const document = fc
   .array(fc.tuple(fc.constantFrom('a', 'd', 'e'), value), { maxLength: 3 })
   .map((entries): Doc => new Map(entries));
-const path = fc.constantFrom('a', 'd', 'e', 'a.b', 'a.b.c', 'd.b', 'a.0', 'a.0.b');
+const path = fc.constantFrom('a', 'd', 'e', 'a.b', 'a.c', 'a.b.c', 'd.b', 'a.0', 'a.0.b');
 /** What a filter is made of: values and paths that occur, so that it often finds something. */
 interface Material {
   readonly values: readonly Value[];
@@ -209,6 +209,46 @@ describe('an index never changes an answer', () => {
     }
     const ambiguous = fromPlainDoc({ a: [{ 0: 1 }] });
     expect(() => collection.indexChanges(null, ambiguous)).toThrow('Ambiguous field name');
+  });
+
+  it('of a filter that two elements of one array meet together', () => {
+    const documents = [
+      {
+        a: [
+          { b: 3, c: 6 },
+          { b: 1, c: 1 },
+        ],
+      },
+      { a: [{ b: 1, c: 6 }] },
+    ].map(fromPlainDoc);
+    for (const [key, query] of [
+      [
+        { 'a.b': 1, 'a.c': 1 },
+        { 'a.b': { $gt: 2 }, 'a.c': { $lt: 4 } },
+      ],
+      [
+        { a: 1, 'a.c': 1 },
+        { a: { b: 3, c: 6 }, 'a.c': { $lt: 4 } },
+      ],
+      [
+        { 'a.b': 1, 'a.c': -1 },
+        { 'a.b': 3, 'a.c': 1 },
+      ],
+    ] as const) {
+      const collection = collectionOf(documents, [{ key: fromPlainDoc(key) }]);
+      const asked = fromPlainDoc(query);
+      const plan = planQuery(collection, asked);
+      expect(plan.stage).toBe('IXSCAN');
+      const found = new DocumentScan(collection, plan, compileFilter(asked, env).matches).toArray();
+      expect(found.map((one) => one.recordId)).toEqual([0]);
+    }
+  });
+
+  it('of a sort by an array that the filter has one value of', () => {
+    const documents = [{ a: [5] }, { a: [1, 5] }].map(fromPlainDoc);
+    const collection = collectionOf(documents, [{ key: fromPlainDoc({ a: 1 }) }]);
+    const plan = planQuery(collection, fromPlainDoc({ a: 5 }), { sort: fromPlainDoc({ a: 1 }) });
+    expect(plan).toMatchObject({ stage: 'IXSCAN', providesSort: false });
   });
 
   it('of a sorted filter', () => {

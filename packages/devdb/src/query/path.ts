@@ -5,7 +5,7 @@ export type Predicate = (value: Value | Missing) => boolean;
 
 /** Where a match leaves the place in the array that it was found at, for the positional `$`. */
 export interface MatchPosition {
-  /** The index in the outermost array that the path went through, or undefined. */
+  /** The index in the outermost array that was searched element by element, or undefined. */
   index: number | undefined;
 }
 
@@ -92,10 +92,10 @@ function anyInArray(
         continue;
       }
     } else if (!isWanted) continue;
+    // An index that the path names was not looked for: it is no place for the positional `$`.
     if (next === last) {
-      if (!test(element)) continue;
-      if (position) position.index = index;
-      return true;
+      if (test(element)) return true;
+      continue;
     }
     if (Array.isArray(element)) {
       if (anyInArray(element, path, next + 1, traverseLeaf, test, position)) return true;

@@ -88,7 +88,7 @@ export class Store {
   }
 
   /**
-   * Throws 11000 for a duplicate, 171 for parallel arrays, 112 if another transaction is in the way of this
+   * Throws 263 for a capped collection in a transaction, 11000 for a duplicate, 171 for parallel arrays, 112 if another transaction is in the way of this
    * transaction, `Blocked` if one is in the way of a plain write. Changes nothing then.
    */
   #write(
@@ -100,6 +100,12 @@ export class Store {
     kind: WriteKind,
     description?: Doc,
   ): void {
+    if (unit.transaction !== null && collection.identity.options.get('capped') === true) {
+      throw new DbError(
+        263,
+        `Collection '${collection.namespace}' is a capped collection. Writes in transactions are not allowed on capped collections.`,
+      );
+    }
     const bytes = after === null ? null : encodeDocument(after);
     if (bytes !== null && bytes.length > MAX_DOCUMENT_BYTES) throw tooLarge(bytes.length, kind);
     const changes = collection.indexChanges(before, after);

@@ -43,7 +43,7 @@ export function setOperator(value: Value, path: string): LeafOperator {
 export function setOnInsertOperator(value: Value, path: string): LeafOperator {
   const set = setOperator(value, path);
   return {
-    ignoresNonViablePath: true,
+    ignoresNonViablePath: 'unless inserting',
     apply: (found, context, place) => (context.isInsert ? set.apply(found, context, place) : found),
   };
 }

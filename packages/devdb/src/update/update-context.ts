@@ -39,7 +39,7 @@ export interface LeafOperator {
    */
   apply(found: Value | Missing, context: UpdateContext, place: LeafPlace): Value | Missing;
   /** What becomes of a path that cannot be created; without it that is an error. */
-  readonly ignoresNonViablePath?: boolean;
+  readonly ignoresNonViablePath?: true | 'unless inserting';
 }
 
 /** Where a node stands in the document, with array indexes filled in; the root has no parent. */

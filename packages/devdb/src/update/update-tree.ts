@@ -74,7 +74,8 @@ function applyNode(
   if (node.kind === 'fields') return applyToFields(node, found, context, place);
   if (node.kind === 'elements') return applyToElements(node, found, context, place);
   if (!(found instanceof NotViable)) return applyLeaf(node.operator, found, context, place);
-  if (node.operator.ignoresNonViablePath) return MISSING;
+  const { ignoresNonViablePath } = node.operator;
+  if (ignoresNonViablePath === true || (ignoresNonViablePath && !context.isInsert)) return MISSING;
   throw found.error;
 }
 
@@ -165,7 +166,7 @@ function applyToArray(
           : MISSING;
     const next = applyNode(child, slot, context, below(place, name, true));
     if (index === null || Object.is(next, slot)) continue;
-    if (index >= array.length && index - array.length >= MAX_PADDING) {
+    if (index >= array.length && index - array.length > MAX_PADDING) {
       throw new DbError(34, `can't backfill array to larger than ${MAX_PADDING} elements`);
     }
     if (result === array) result = [...array];

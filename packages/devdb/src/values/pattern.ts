@@ -7,6 +7,7 @@ import { DbError } from '../errors.js';
 
 /** The JavaScript pattern of a PCRE pattern with the options i, m, s and x (others are ignored). */
 export function toRegExp(pattern: string, options: string): RegExp {
+  checkText(pattern, options);
   const { source, flags } = new Translation(pattern, options).run();
   try {
     return new RegExp(source, `${flags}u`);
@@ -17,6 +18,21 @@ export function toRegExp(pattern: string, options: string): RegExp {
     return new RegExp(source, flags);
   } catch (cause) {
     throw invalidPattern(cause instanceof Error ? cause.message : String(cause));
+  }
+}
+
+/** The longest pattern that PCRE takes as MongoDB has it built; bytes. */
+const MAX_PATTERN_BYTES = 32_761;
+
+function checkText(pattern: string, options: string): void {
+  if (pattern.includes('\0')) {
+    throw new DbError(2, 'Regular expression cannot contain an embedded null byte');
+  }
+  if (options.includes('\0')) {
+    throw new DbError(2, 'Regular expression options string cannot contain an embedded null byte');
+  }
+  if (pattern.length > MAX_PATTERN_BYTES || Buffer.byteLength(pattern) > MAX_PATTERN_BYTES) {
+    throw invalidPattern('regular expression is too large');
   }
 }
 
