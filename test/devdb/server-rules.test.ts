@@ -233,3 +233,24 @@ test.each([
 ])('%o is refused with code %i', async (command, code) => {
   await expect(database().command(command)).rejects.toMatchObject({ code });
 });
+
+test('$dateFromString gives null for a format that is missing', async () => {
+  const date = { $dateFromString: { dateString: '2020-01-01', format: '$missing' } };
+  await database().collection('hinted').insertOne({ z: 1 });
+  const found = database()
+    .collection('hinted')
+    .aggregate([{ $limit: 1 }, { $project: { date } }]);
+  expect(await found.toArray()).toMatchObject([{ date: null }]);
+});
+
+test('$merge takes the word of a sparse unique index that its key is unique', async () => {
+  const target = database().collection('merged');
+  await target.createIndex({ k: 1 }, { unique: true, sparse: true });
+  await database().collection('source').insertOne({ k: 1 });
+  const merge = { $merge: { into: 'merged', on: 'k' } };
+  await database()
+    .collection('source')
+    .aggregate([{ $unset: '_id' }, merge])
+    .toArray();
+  expect(await target.countDocuments({ k: 1 })).toBe(1);
+});

@@ -84,7 +84,6 @@ export function pipelineEnv(context: CommandContext, collection: string | null):
         ({ spec }) =>
           spec.unique &&
           spec.partialFilter === undefined &&
-          !spec.sparse &&
           [...spec.key.keys()].sort().join('\0') === wanted,
       );
     },

@@ -7,7 +7,7 @@ import { DbError } from '../errors.js';
 
 /** The JavaScript pattern of a PCRE pattern with the options i, m, s and x (others are ignored). */
 export function toRegExp(pattern: string, options: string): RegExp {
-  checkText(pattern, options);
+  checkLength(pattern, MAX_PATTERN_BYTES);
   const { source, flags } = new Translation(pattern, options).run();
   try {
     return new RegExp(source, `${flags}u`);
@@ -21,19 +21,13 @@ export function toRegExp(pattern: string, options: string): RegExp {
   }
 }
 
-/** The longest pattern that PCRE takes as MongoDB has it built; bytes. */
-const MAX_PATTERN_BYTES = 32_761;
+/** The longest pattern without groups that PCRE compiles; bytes. */
+const MAX_PATTERN_BYTES = 32_764;
 
-function checkText(pattern: string, options: string): void {
-  if (pattern.includes('\0')) {
-    throw new DbError(2, 'Regular expression cannot contain an embedded null byte');
-  }
-  if (options.includes('\0')) {
-    throw new DbError(2, 'Regular expression options string cannot contain an embedded null byte');
-  }
-  if (pattern.length > MAX_PATTERN_BYTES || Buffer.byteLength(pattern) > MAX_PATTERN_BYTES) {
-    throw invalidPattern('regular expression is too large');
-  }
+/** Throws 51091 for a pattern that is longer than PCRE takes. */
+export function checkLength(pattern: string, maxBytes: number): void {
+  if (pattern.length <= maxBytes && Buffer.byteLength(pattern) <= maxBytes) return;
+  throw invalidPattern('regular expression is too large');
 }
 
 function invalidPattern(reason: string): DbError {

@@ -87,7 +87,7 @@ function compileDateFromString(operand: Value, scope: Scope): Expression {
     if (pattern !== undefined && !isNullish(pattern)) checkPattern(pattern);
     const zone = readZone(root);
     if (isNullish(text)) return onNull ? onNull.evaluate(root) : null;
-    if (!zone || pattern === null) return null;
+    if (!zone || (format && isNullish(pattern))) return null;
     try {
       return new Date(readInstant(text, pattern as string | undefined, zone));
     } catch (error) {
