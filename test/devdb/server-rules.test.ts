@@ -254,3 +254,17 @@ test('$merge takes the word of a sparse unique index that its key is unique', as
     .toArray();
   expect(await target.countDocuments({ k: 1 })).toBe(1);
 });
+
+test('a cursor ends with the name of its collection, and with an index of an $or', async () => {
+  const read = database().collection<{ _id: number; a?: number; b?: number }>('read');
+  await read.createIndexes([{ key: { a: 1 } }, { key: { b: 1 } }]);
+  await read.insertMany([1, 2, 3, 4].map((_id) => ({ _id, a: 1, b: 1 })));
+  const either = read.find({ $or: [{ a: 1 }, { b: 1 }] }, { batchSize: 2 });
+  await either.next();
+  await read.dropIndex('b_1');
+  await expect(either.toArray()).rejects.toMatchObject({ code: 175 });
+  const all = read.find({}, { batchSize: 2 });
+  await all.next();
+  await read.rename('read_on');
+  await expect(all.toArray()).rejects.toMatchObject({ code: 175 });
+});

@@ -101,6 +101,7 @@ export function openQuery(
       ? matcher.matches
       : (document: Doc) => isWithin(document) && matcher.matches(document);
   const scan = new DocumentScan(collection, plan, matches);
+  const { namespace } = collection;
   const show = shownDocument(query, plan, projection ?? ((document) => document));
   if (sort !== null && sort.natural === null && !plan.providesSort) {
     const found = sort
@@ -112,7 +113,7 @@ export function openQuery(
       .slice(query.skip);
     return {
       ...listSource(found.map(show)),
-      checkAlive: () => checkAlive(context, collection, plan),
+      checkAlive: () => checkAlive(context, collection, namespace, plan),
     };
   }
   let toSkip = query.skip;
@@ -131,22 +132,34 @@ export function openQuery(
       return null;
     },
     isAtEnd: () => left === 0,
-    checkAlive: () => checkAlive(context, collection, plan),
+    checkAlive: () => checkAlive(context, collection, namespace, plan),
     pause: () => scan.pause(),
   };
 }
 
-/** Throws 175 if the collection or the index that a cursor reads is gone. */
-function checkAlive(context: CommandContext, collection: Collection, plan: Plan): void {
+/** Throws 175 if the collection that a cursor was opened on has another name or is gone, or an index that it reads is. */
+function checkAlive(
+  context: CommandContext,
+  collection: Collection,
+  namespace: string,
+  plan: Plan,
+): void {
   if (context.transaction !== null) return;
+  if (collection.namespace !== namespace) {
+    throw new DbError(175, `collection renamed from '${namespace}' to '${collection.namespace}'`);
+  }
   const { database, name } = collection.identity;
   if (context.store.catalogue.collection(database, name) !== collection) {
     throw new DbError(175, 'collection dropped');
   }
-  if (
-    plan.stage === 'IXSCAN' &&
-    !collection.indexes.some((index) => index.spec.name === plan.index.spec.name)
-  ) {
-    throw new DbError(175, `index '${plan.index.spec.name}' dropped`);
+  const used =
+    plan.stage === 'IXSCAN'
+      ? [plan.index]
+      : plan.stage === 'OR'
+        ? plan.branches.map((one) => one.index)
+        : [];
+  for (const { spec } of used) {
+    if (collection.indexes.some((index) => index.spec.name === spec.name)) continue;
+    throw new DbError(175, `index '${spec.name}' dropped`);
   }
 }
