@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { dateSlot } from '../../packages/core/src/model/ids.js';
 import type { BackfillRequest } from '../../packages/core/src/store/verbs/backfill-verbs.js';
 import { atEveryDeath, Bench, pastDaily as daily, definitionOf, deployment } from './scheduling.js';
 
@@ -55,6 +56,45 @@ async function finish(dagId: string, id: string): Promise<void> {
   }
   throw new Error('the backfill does not end');
 }
+
+describe('a backfill that is paused just when it is asked whether it has ended', () => {
+  /** Answers as a server may that goes through an index of states in which it moves. */
+  const passing = () =>
+    bench.connect(({ collection, method, args }, run) => {
+      const [filter] = args as [{ _id?: unknown; state?: unknown }?];
+      const isAsked = collection === 'backfills' && method === 'find';
+      const isMoving = isAsked && filter?._id !== undefined && filter.state !== undefined;
+      return isMoving ? (Promise.resolve([]) as never) : run();
+    });
+
+  test('keeps its queued runs', async () => {
+    const { dagId, id } = await backfillOf(2);
+    const logicalDate = day(1);
+    const { runId } = await bench.store.createRun({
+      ...{ dagId, cause: 'backfill', backfillId: id },
+      ...{ logicalDate, slot: dateSlot(logicalDate) },
+    });
+    await bench.store.pauseBackfill(id);
+    await (await passing()).feedBackfills();
+    expect((await bench.store.getRun(runId))?.state).toBe('queued');
+    await bench.store.resumeBackfill(id);
+    await finish(dagId, id);
+    expect(await countsOf(id)).toMatchObject({ state: 'succeeded', succeeded: 2 });
+  });
+
+  test('keeps its plan', async () => {
+    const { dagId, id } = await backfillOf(2);
+    await bench.store.pauseBackfill(id);
+    await bench.collections.backfillDates.updateMany(
+      { backfillId: id },
+      { $set: { createdAt: new Date(0) } },
+    );
+    await (await passing()).createBackfill({ dagId, from: day(10), to: day(11) });
+    await bench.store.resumeBackfill(id);
+    await finish(dagId, id);
+    expect(await countsOf(id)).toMatchObject({ state: 'succeeded', succeeded: 2, skipped: 0 });
+  });
+});
 
 describe('feeding', () => {
   test('keeps a window of maxActive runs, below live work, under the version of the plan', async () => {

@@ -190,6 +190,36 @@ describe('cancel-previous', () => {
     expect(await stateOf(oldest)).toBe('cancelled');
     expect(await admit(graph)).toEqual([newest]);
   });
+
+  it('starts beside nothing that took its place while it was looked whether it is alone', async () => {
+    const graph = await scheduled({ overlap: 'cancel-previous', maxActiveRuns: 2 });
+    const older = await make(graph, 'schedule');
+    let begins = () => {};
+    const isRead = new Promise<void>((resolve) => {
+      begins = resolve;
+    });
+    // The DAG is read before the older one has its place, the queue when it is running and the newer one is there.
+    const slow = await bench.connect(async ({ collection, method, args }, run) => {
+      const [filter] = args as [{ dagId?: unknown }?];
+      if (collection === 'dags') {
+        const found = await run();
+        begins();
+        return found;
+      }
+      if (collection === 'runs' && method === 'find' && filter?.dagId !== undefined) {
+        await isRead;
+        if ((await stateOf(older)) === 'queued') {
+          await admit(graph);
+          await graph.claimOne();
+          await make(graph, 'schedule');
+        }
+      }
+      return run();
+    });
+    expect(await slow.admitDags([graph.id])).toEqual([]);
+    expect(await stateOf(older)).toBe('running');
+    expect((await bench.store.getDag(graph.id))?.activeRunIds).toEqual([older]);
+  });
 });
 
 describe('allow', () => {

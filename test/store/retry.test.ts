@@ -49,6 +49,24 @@ async function retry(graph: Graph, runId: string, selection = {}) {
 }
 
 describe('what runs again', () => {
+  test('has a place that is told from one that nobody gave back', async () => {
+    const graph = await deploy();
+    const runId = await failedRun(graph);
+    await retry(graph, runId);
+    const stalePlaces = async () =>
+      (await bench.store.examineOwed(0)).find(({ kind }) => kind === 'stale-places');
+    expect((await bench.collections.dags.findOne({ _id: graph.id }))?.activeRunIds).toEqual([
+      `${runId}#1`,
+    ]);
+    expect(await stalePlaces()).toBeUndefined();
+    // As one that closed the first opening would leave it.
+    const change = { $set: { activeRunIds: [runId] } };
+    await bench.collections.dags.updateOne({ _id: graph.id }, change);
+    expect(await stalePlaces()).toEqual({ kind: 'stale-places', count: 1, examples: [runId] });
+    await bench.store.repairPlaces();
+    await graph.work();
+  });
+
   test('what failed and what could not run because of it; the rest keeps its results', async () => {
     const graph = await deploy();
     const runId = await failedRun(graph);

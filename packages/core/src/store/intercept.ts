@@ -73,16 +73,17 @@ function wrapCursor(
   operation: StoreOperation,
   intercept: OperationInterceptor,
 ): object {
-  return wrap(cursor, (name, call) => {
+  const wrapped = wrap(cursor, (name, call) => {
     if (cursorReads.has(name)) {
       return (...args) => intercept(operation, () => call(...args) as never);
     }
     return (...args) => {
       const result = call(...args);
-      // sort(), limit() and the like return the cursor itself.
-      return result === cursor ? wrapCursor(cursor, operation, intercept) : result;
+      // sort(), limit() and the like return the cursor itself; a wrapper around this one has to see that.
+      return result === cursor ? wrapped : result;
     };
   });
+  return wrapped;
 }
 
 function wrap(target: object, method: (name: PropertyKey, call: Method) => Method): object {

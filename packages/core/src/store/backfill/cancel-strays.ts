@@ -2,12 +2,13 @@ import { isFlowError } from '../../errors.js';
 import type { StoreContext } from '../context.js';
 import { cancelRun } from '../operations/cancel-run.js';
 import { workThrough } from '../operations/work-through.js';
+import { livingBackfills } from './living-backfills.js';
 
 const strayRunsAtOnce = 1_000;
 
 /** Cancels queued runs whose backfill has ended: nobody would admit them. */
 export async function cancelStrays(context: StoreContext): Promise<void> {
-  const { backfills, runs } = context.collections;
+  const { runs } = context.collections;
   const queued = await runs
     .find(
       { backfillId: { $gt: '' }, state: 'queued' },
@@ -17,10 +18,7 @@ export async function cancelStrays(context: StoreContext): Promise<void> {
     .toArray();
   if (queued.length === 0) return;
   const ids = [...new Set(queued.map((run) => run.backfillId!))];
-  const open = await backfills
-    .find({ _id: { $in: ids }, state: { $in: ['running', 'paused'] } }, { projection: { _id: 1 } })
-    .toArray();
-  const living = new Set(open.map((backfill) => backfill._id));
+  const living = await livingBackfills(context, ids);
   const strays = queued.filter((run) => !living.has(run.backfillId!));
   await workThrough(strays, async (run) => {
     try {

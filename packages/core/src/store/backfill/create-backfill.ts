@@ -14,6 +14,7 @@ import type { StoreContext } from '../context.js';
 import { toPayload } from '../payload/payload.js';
 import type { BackfillRequest, PlannedDate } from '../verbs/backfill-verbs.js';
 import { toBackfill } from './backfill-reads.js';
+import { livingBackfills } from './living-backfills.js';
 import { openPlan } from './plan-backfill.js';
 
 /** Dates in one document of `backfillDates`; about 12 KiB. */
@@ -156,17 +157,14 @@ function stretchesOf(
 
 /** Removes the dates of backfills that were never stored, or whose closing died before its last step. */
 async function removeOrphans(context: StoreContext, now: Date): Promise<void> {
-  const { backfills, backfillDates } = context.collections;
+  const { backfillDates } = context.collections;
   const latest = new Date(now.getTime() - orphanAgeMs);
   const firsts = await backfillDates
     .find({ start: 0, createdAt: { $lt: latest } }, { projection: { backfillId: 1 } })
     .toArray();
   if (firsts.length === 0) return;
   const ids = firsts.map((first) => first.backfillId);
-  const open = await backfills
-    .find({ _id: { $in: ids }, state: { $in: ['running', 'paused'] } }, { projection: { _id: 1 } })
-    .toArray();
-  const needed = new Set(open.map((backfill) => backfill._id));
+  const needed = await livingBackfills(context, ids);
   const orphans = ids.filter((backfillId) => !needed.has(backfillId));
   if (orphans.length > 0) await backfillDates.deleteMany({ backfillId: { $in: orphans } });
 }

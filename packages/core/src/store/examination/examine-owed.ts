@@ -5,6 +5,7 @@
 import type { Collection, Document, Filter } from 'mongodb';
 import { isClosedRun } from '../../model/states.js';
 import type { StoreContext } from '../context.js';
+import { openingOf, placeKey } from '../operations/place-key.js';
 import { dueAtExpression } from '../schedule/dag-cursor.js';
 import { NOW } from '../task-transitions.js';
 import type { OwedKind, OwedWork } from '../verbs/examination-verbs.js';
@@ -87,7 +88,10 @@ async function closedHolders(context: StoreContext): Promise<Set<string>> {
     ...(await dags.find(taken, { projection }).toArray()),
     ...(await backfills.find(taken, { projection }).toArray()),
   ].flatMap(({ activeRunIds }) => activeRunIds);
-  const found = await runs.find({ _id: { $in: holders } }, { projection: { state: 1 } }).toArray();
-  const open = new Set(found.filter(({ state }) => !isClosedRun(state)).map(({ _id }) => _id));
-  return new Set(holders.filter((id) => !open.has(id)));
+  const ids = holders.map((key) => openingOf(key)._id);
+  const found = await runs
+    .find({ _id: { $in: ids } }, { projection: { state: 1, openEpoch: 1 } })
+    .toArray();
+  const open = new Set(found.filter(({ state }) => !isClosedRun(state)).map(placeKey));
+  return new Set(holders.filter((key) => !open.has(key)));
 }

@@ -18,6 +18,7 @@ import type { ExpectationKind } from '../../model/expectation.js';
 import type { ExpectedDocument, RunDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
+import { tasksOf } from '../unmoving.js';
 import type { NoticeResult } from '../verbs/expectation-verbs.js';
 import { missedOfRun, recordMissed } from './record-missed.js';
 
@@ -137,7 +138,8 @@ async function judge(
 /** A run has started with the first attempt of any of its tasks: being given a place is not enough. */
 async function hasStartedBy(context: StoreContext, runId: string, by: Date): Promise<boolean> {
   const task = await context.collections.tasks.findOne(
-    { runId, 'attempts.0.startedAt': { $lte: by } },
+    // A miss is written down for good: a task that changes its state meanwhile is not to be passed over.
+    { ...tasksOf(runId), 'attempts.0.startedAt': { $lte: by } },
     { projection: { _id: 1 } },
   );
   return task !== null;

@@ -1,5 +1,6 @@
 /** Runs with their tasks: the subject of most invariants. */
 import type { RunDocument, TaskDocument } from '../collections.js';
+import { tasksOf } from '../unmoving.js';
 import type { KnownVersion } from '../version-cache.js';
 import { attemptInvariants } from './attempt-invariants.js';
 import { dependenciesFirst } from './dependency-invariants.js';
@@ -54,9 +55,11 @@ async function subjectsOf(
   const slotIds = batch.map((run) => `${run.dagId}/${run.slot}`);
   const remembered = await slots.find({ _id: { $in: slotIds } }).toArray();
   const bySlot = new Map(remembered.map((slot) => [slot._id, slot]));
-  const found = await tasks
-    .find({ runId: { $in: batch.map((run) => run._id) } }, { projection: { result: 0 } })
-    .toArray();
+  const [first] = batch;
+  // What is wrong is read again alone, and then surely whole.
+  const which =
+    batch.length === 1 ? tasksOf(first!._id) : { runId: { $in: batch.map((run) => run._id) } };
+  const found = await tasks.find(which, { projection: { result: 0 } }).toArray();
   const byRun = new Map<string, Map<string, TaskDocument>>(
     batch.map((run) => [run._id, new Map()]),
   );

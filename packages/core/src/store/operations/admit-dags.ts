@@ -171,7 +171,9 @@ function planOf(
     case 'skip':
       return queue.length > places ? null : { free: [], wishes: wishesOf(queue) };
     case 'cancel-previous': {
-      const isAlone = queue.length === 1 && dag.activeRunIds.length === 0;
+      // The DAG and its queue were read side by side: an older run that took its place in between is in neither. The one place
+      // that there is decides; where there are more, the rule does.
+      const isAlone = queue.length === 1 && dag.activeRunIds.length === 0 && maxActive === 1;
       return isAlone ? { free: [], wishes: wishesOf(queue) } : null;
     }
   }

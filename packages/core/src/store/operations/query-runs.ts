@@ -4,6 +4,7 @@ import type { Run, RunView, Task } from '../../model/run.js';
 import { openTaskStates, type RunState } from '../../model/states.js';
 import type { RunDocument, TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
+import { byId, tasksOf } from '../unmoving.js';
 import type { RunFilter } from '../verbs/run-verbs.js';
 import { runOf, taskOf } from './views.js';
 
@@ -21,7 +22,7 @@ export async function viewRun(context: StoreContext, runId: string): Promise<Run
   const { runs, tasks } = context.collections;
   const run = await runs.findOne({ _id: runId });
   if (run === null) return null;
-  const found = await tasks.find({ runId }, { projection: { result: 0, steps: 0 } }).toArray();
+  const found = await tasks.find(tasksOf(runId), { projection: { result: 0, steps: 0 } }).toArray();
   found.sort((one, other) => one.order - other.order);
   const openUpstream = openUpstreamOf(found);
   return { ...runOf(run), tasks: found.map((task) => taskOf(task, openUpstream.get(task.jobId))) };
@@ -118,7 +119,8 @@ export async function findUnserved(
   const live = await runners
     .find(
       { heartbeatAt: { $gt: since }, state: 'running' },
-      { projection: { serveKeys: 1, concurrency: 1 } },
+      // Runners that are heard meanwhile move in the index of heartbeats.
+      { projection: { serveKeys: 1, concurrency: 1 }, hint: byId },
     )
     .toArray();
   const served = new Set(live.flatMap((one) => (one.concurrency > 0 ? one.serveKeys : [])));

@@ -35,6 +35,7 @@ import type { RunnerDocument, TaskDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { narrowTo } from '../server-time.js';
 import { attemptEnded, literal, NOW, settleStage, unlessFlagged } from '../task-transitions.js';
+import { byId } from '../unmoving.js';
 import type { RescuedTask } from '../verbs/task-verbs.js';
 import { excessMs, putOffMs } from './outages.js';
 import { readPresence, type Silence } from './presence.js';
@@ -98,7 +99,8 @@ async function findOutages(context: StoreContext, leaseMs: number): Promise<Sile
   const heardAfter = await context.collections.runners
     .find(
       { heartbeatAt: { $gte: first.to } },
-      { projection: { _id: 0, startedAt: 1, heartbeatAt: 1 } },
+      // By ids: one that is heard at this moment moves in the index of heartbeats, and must not be passed over.
+      { projection: { _id: 0, startedAt: 1, heartbeatAt: 1 }, hint: byId },
     )
     .toArray();
   const couldStillComeMs = Math.min(newcomerMs, leaseMs / 2);

@@ -4,6 +4,7 @@ import type { RunnerRecord } from '../../model/run.js';
 import type { RunnerDocument } from '../collections.js';
 import type { StoreContext } from '../context.js';
 import { literal, NOW } from '../task-transitions.js';
+import { byId } from '../unmoving.js';
 import { notePresence } from './presence.js';
 import { repeatUpsert } from './repeat-upsert.js';
 
@@ -93,7 +94,9 @@ export async function removeRunner(context: StoreContext, runnerId: string): Pro
 
 /** The most recently heard first. */
 export async function listRunners(context: StoreContext): Promise<RunnerRecord[]> {
-  const found = await context.collections.runners.find().sort({ heartbeatAt: -1 }).toArray();
+  // Those that are heard meanwhile move in the index of heartbeats: sorted by it, one could be left out.
+  const found = await context.collections.runners.find({}, { hint: byId }).toArray();
+  found.sort((one, other) => other.heartbeatAt.getTime() - one.heartbeatAt.getTime());
   return found.map(recordOf);
 }
 
