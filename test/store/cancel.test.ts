@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { dateSlot } from '../../packages/core/src/model/ids.js';
 import { checkClosedRun, failed, Graph, succeeded } from './graphs.js';
 import { atEveryDeath, Bench } from './scheduling.js';
 
@@ -66,6 +67,29 @@ describe('cancelRun', () => {
     checkClosedRun(run);
     expect([run.state, run.tasks[0]?.failures]).toEqual(['cancelled', 0]);
     expect(run.tasks[0]?.attempts).toHaveLength(1);
+  });
+
+  it('stays in the slot, although one who counted before the request writes after it', async () => {
+    const graph = await Graph.deploy(bench, { only: [] });
+    const logicalDate = new Date('2020-03-01T00:00:00Z');
+    const request = { dagId: graph.id, cause: 'schedule', logicalDate } as const;
+    const { runId } = await bench.store.createRun({ ...request, slot: dateSlot(logicalDate) });
+    await bench.store.admitRuns(graph.id);
+    const task = await graph.claimOne();
+    await graph.finish(task, succeeded);
+    let writes = 0;
+    const late = await bench.connect(async ({ collection }, run) => {
+      if (collection === 'slots') {
+        writes += 1;
+        expect(await bench.store.cancelRun(runId)).toEqual({ state: 'cancelled', closed: false });
+      }
+      return run();
+    });
+    expect((await late.propagate(task.taskId)).runClosed).toBe(true);
+    expect(writes).toBe(1);
+    expect((await graph.view(runId)).state).toBe('cancelled');
+    const slot = await bench.collections.slots.findOne({ runId });
+    expect(slot?.outcome).toBe('cancelled');
   });
 
   it('records a success under a valid lease, and the run is still cancelled', async () => {

@@ -140,8 +140,21 @@ async function recordSlot(
     await context.collections.slots.updateOne(
       { _id: `${run.dagId}/${run.slot}`, openEpoch: { $lte: run.openEpoch } },
       [
-        { $set: { closedAt: NOW, expireAt: isKey ? { $add: [NOW, keyMemoryMs] } : null } },
-        { $replaceWith: { $mergeObjects: ['$$ROOT', literal(slot)] } },
+        {
+          $replaceWith: {
+            $cond: [
+              staysCancelled(run, outcome),
+              '$$ROOT',
+              {
+                $mergeObjects: [
+                  '$$ROOT',
+                  { closedAt: NOW, expireAt: isKey ? { $add: [NOW, keyMemoryMs] } : null },
+                  literal(slot),
+                ],
+              },
+            ],
+          },
+        },
       ] as unknown as UpdateFilter<SlotDocument>,
       { upsert: true },
     );
@@ -150,6 +163,17 @@ async function recordSlot(
     if (isDuplicateKey(error)) return false;
     throw error;
   }
+}
+
+/**
+ * An opening that was cancelled stays so. Who counted its tasks before the request, and was late with this write, must not
+ * undo what the others have recorded: its own end of the run fails afterwards.
+ */
+function staysCancelled(run: RunDocument, outcome: ClosedState): object | false {
+  if (outcome === 'cancelled') return false;
+  return {
+    $and: [{ $eq: ['$openEpoch', run.openEpoch] }, { $eq: ['$outcome', 'cancelled'] }],
+  };
 }
 
 async function endRun(
